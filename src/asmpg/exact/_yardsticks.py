@@ -1,0 +1,34 @@
+"""What policies of several kinds are worth in an environment: the lines to measure learning by."""
+
+import dataclasses
+from typing import Literal
+
+#: How a value is known: computed exactly; the best of a search, so a lower bound; a simulation.
+Kind = Literal["exact", "search", "simulation"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Yardstick:
+    """The best value of one kind of policy, each criterion optimised on its own.
+
+    `standard_error` belongs to simulated values, in the order of the fields above it.
+    `reward_per_step` is pooled, E[return] / E[length], and left out where it says nothing.
+    """
+
+    discounted: float
+    undiscounted: float
+    reward_per_step: float | None = None
+    kind: Kind = "exact"
+    standard_error: tuple[float, float] | None = None
+    note: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Yardsticks:
+    """The yardsticks of an environment, from what knows least to what knows most."""
+
+    random: Yardstick
+    memoryless_deterministic: Yardstick
+    memoryless: Yardstick
+    history_optimal: Yardstick
+    full_state: Yardstick

@@ -13,7 +13,9 @@ def check_integer(name: str, value: object, *, low: int, high: int | None = None
     return value
 
 
-def check_number(name: str, value: object, *, low: float = -math.inf, high: float = math.inf) -> float:
+def check_number(
+    name: str, value: object, *, low: float = -math.inf, high: float = math.inf
+) -> float:
     """Return `value` as a float if it is finite and in `[low, high]`, else raise a `ValueError`."""
     if math.isinf(low) and math.isinf(high):
         accepted = "a finite number"

@@ -2,6 +2,7 @@
 
 from asmpg.envs._environment import Environment as Environment
 from asmpg.envs._episode import Episode as Episode
+from asmpg.envs._episode import random_episode as random_episode
 from asmpg.envs._finite_environment import (
     AbstractFiniteEnvironment as AbstractFiniteEnvironment,
 )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import equinox as eqx
 import jax
+import jax.core
 import numpy as np
 from jaxtyping import Array, Bool, Float, Key, Shaped
 
@@ -93,5 +94,5 @@ class Environment(eqx.Module, Generic[State]):
         if not self.action_space.contains(action):
             raise ValueError(
                 f"action must be an integer in [0, {self.action_space.n - 1}] for {self.name}, "
-                f"got {action!r}"
+                f"got {action}"
             )

@@ -3,7 +3,11 @@
 import dataclasses
 from typing import Any
 
+import jax
 import numpy as np
+from jaxtyping import Array, Key
+
+from asmpg.envs._environment import Environment
 
 
 @dataclasses.dataclass
@@ -39,3 +43,23 @@ class Episode:
     def undiscounted_return(self) -> float:
         """The sum of rewards so far."""
         return float(sum(self.rewards))
+
+
+def random_episode(environment: Environment[Any], *, seed: int, steps: int) -> Episode:
+    """Play uniformly random actions until the episode ends, `steps` at most."""
+
+    @jax.jit
+    def step(key: Key[Array, ""], state: Any) -> tuple[Any, ...]:
+        key, action_key, step_key = jax.random.split(key, 3)
+        action = environment.action_space.sample(action_key)
+        observation, state, reward, terminated = environment.step(step_key, state, action)
+        return key, state, observation, action, reward, terminated
+
+    key, reset_key = jax.random.split(jax.random.key(seed))
+    observation, state = jax.jit(environment.reset)(reset_key)
+    episode = Episode([state], [np.asarray(observation)])
+    while episode.steps < min(steps, environment.max_steps) and not episode.terminated:
+        key, state, observation, action, reward, terminated = step(key, state)
+        episode.append(state, np.asarray(observation), int(action), float(reward), bool(terminated))
+    episode.truncated = episode.steps == environment.max_steps and not episode.terminated
+    return episode

@@ -124,9 +124,7 @@ class AbstractFiniteEnvironment(Environment[Int[Array, ""]]):
         return self.model.reward_bound
 
 
-def _draw_symbol(
-    lottery: _Lottery, row: tuple[Array, ...], key: Key[Array, ""]
-) -> Int[Array, ""]:
+def _draw_symbol(lottery: _Lottery, row: tuple[Array, ...], key: Key[Array, ""]) -> Int[Array, ""]:
     if lottery.certain:
         return lottery.outcome[(*row, 0)]
     return lottery.outcome[(*row, lottery.index(row, jax.random.uniform(key)))]

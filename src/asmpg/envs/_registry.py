@@ -13,7 +13,7 @@ from asmpg.envs.healthcare_treatment import HealthcareTreatment
 from asmpg.envs.machine_repair import MachineRepair
 from asmpg.envs.velocity_only_cart_pole import VelocityOnlyCartPole
 
-Factory = Callable[..., Environment[Any]]
+Factory = Callable[..., Any]
 
 #: The paper's environments, in its order.
 _BUILT_IN: dict[str, Factory] = {

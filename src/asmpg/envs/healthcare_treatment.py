@@ -4,8 +4,8 @@ Source: the paper's appendix. The start, the two thresholds and the terminal rew
 paper's; all other constants are calibrated (the paper gives none), so that a rhythm of doses and
 rests is needed: the best memoryless policy gives away half of the range.
 
-Latent state: health `h` (observed), toxicity `x` and resistance `z` (hidden). With dose `a`, benefit
-`b`, toxicity added `i`, resistance added `j`, cost `c`, and `eps` standard normal:
+Latent state: health `h` (observed), toxicity `x` and resistance `z` (hidden). With dose `a`, its
+benefit `b`, toxicity added `i`, resistance added `j`, cost `c`, and `eps` standard normal:
 
 ```
 h' = clip(h + b[a] (1 - z) - kappa x - delta + sigma eps, -1, 2)

@@ -6,12 +6,12 @@ none), so that memory pays: the best memoryless policy gives away a third of the
 
 Latent state: condition `c` (healthy or degraded, observed) and wear `w = k / 10` (hidden).
 
-| condition | action   | reward | next condition                                 | next wear          |
-| --------- | -------- | ------ | ---------------------------------------------- | ------------------ |
-| healthy   | continue | +1     | degraded with `p(w) = 0.02 + 0.6 w^2`          | `min(1, w + 0.1)`  |
-| degraded  | continue | -1     | degraded with `p(w) = 0.5 + 0.5 w`             | `min(1, w + 0.2)`  |
-| healthy   | repair   | -1     | healthy                                        | `max(0, w - 0.4)`  |
-| degraded  | repair   | -1     | healthy with `q(w) = 0.9 - 0.7 w`              | if healthy, as above; else `w` |
+| condition | action   | reward | next condition                        | next wear         |
+| --------- | -------- | ------ | ------------------------------------- | ----------------- |
+| healthy   | continue | +1     | degraded with `p(w) = 0.02 + 0.6 w^2` | `min(1, w + 0.1)` |
+| degraded  | continue | -1     | degraded with `p(w) = 0.5 + 0.5 w`    | `min(1, w + 0.2)` |
+| healthy   | repair   | -1     | healthy                               | `max(0, w - 0.4)` |
+| degraded  | repair   | -1     | healthy with `q(w) = 0.9 - 0.7 w`     | the same, or `w`  |
 
 A failed repair removes no wear: that clause is what makes memory matter. The machine starts new
 and healthy and runs for ever, up to the time limit.

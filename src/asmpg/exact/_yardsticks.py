@@ -25,10 +25,13 @@ class Yardstick:
 
 @dataclasses.dataclass(frozen=True)
 class Yardsticks:
-    """The yardsticks of an environment, from what knows least to what knows most."""
+    """The yardsticks of an environment, from what knows least to what knows most.
+
+    Where a model is too large for an exact method, that yardstick is `None`.
+    """
 
     random: Yardstick
-    memoryless_deterministic: Yardstick
+    memoryless_deterministic: Yardstick | None
     memoryless: Yardstick
-    history_optimal: Yardstick
+    history_optimal: Yardstick | None
     full_state: Yardstick

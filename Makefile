@@ -1,0 +1,40 @@
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: quickstart test lint types unit clean
+
+## The main job: the environments with their yardsticks, as a table and pictures.
+quickstart: .venv/installed
+	@echo "==> Computing the yardsticks of the five environments and drawing them into pictures/"
+	$(BIN)/asmpg envs --pictures pictures
+
+## Everything CI runs: lint, types, unit tests.
+test: lint types unit
+
+lint: .venv/installed-dev
+	@echo "==> Linting"
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: .venv/installed-dev
+	@echo "==> Checking types"
+	$(BIN)/basedpyright
+
+unit: .venv/installed-dev
+	@echo "==> Running the tests"
+	$(BIN)/python -m pytest -n auto
+
+.venv/installed: pyproject.toml constraints.txt
+	@echo "==> Creating .venv and installing asmpg"
+	$(PYTHON) -c 'import sys; sys.exit("asmpg needs Python 3.11 or newer, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[all]'
+	@touch $@
+
+.venv/installed-dev: .venv/installed
+	@echo "==> Installing what the tests need"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+clean:
+	rm -rf .venv pictures runs dist build

@@ -1,0 +1,1 @@
+"""Studies: what is run, what is shown of it."""

@@ -1,0 +1,138 @@
+"""`asmpg envs`: the environments, their yardsticks and their pictures."""
+
+import dataclasses
+import inspect
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import rich
+from rich.console import Console
+from rich.table import Table
+
+from asmpg.envs import Environment, make, random_episode, registered_names
+from asmpg.exact import Yardsticks, yardsticks
+
+#: How people read the criteria.
+CRITERIA = {
+    "discounted": "discounted return",
+    "undiscounted": "return",
+    "reward_per_step": "reward per step",
+}
+KINDS = {
+    "random": "uniformly random",
+    "memoryless_deterministic": "best memoryless, deterministic",
+    "memoryless": "best memoryless",
+    "history_optimal": "history optimum",
+    "full_state": "full state",
+}
+_PICTURE_STEPS = 16
+
+
+def show(
+    name: str | None, *, as_json: bool, pictures: Path | None, recompute: bool = False
+) -> None:
+    """Print the page of one environment, or of all, and draw it if asked."""
+    environments = {known: make(known) for known in ([name] if name else registered_names())}
+    console = Console(stderr=True)
+    measured: dict[str, Yardsticks] = {}
+    with console.status("") as status:
+        for known, environment in environments.items():
+            status.update(f"Computing the yardsticks of {known}")
+            measured[known] = yardsticks(environment, recompute=recompute)
+    if as_json:
+        entries = [_entry(environments[known], values) for known, values in measured.items()]
+        print(json.dumps(entries[0] if name else entries, indent=2))
+    elif name:
+        _print_detail(environments[name], measured[name])
+    else:
+        _print_table(environments, measured)
+    if pictures is not None:
+        from asmpg.study.environment_figures import draw_environments, draw_yardsticks
+
+        paths = draw_environments(environments, pictures, steps=_PICTURE_STEPS)
+        paths.append(draw_yardsticks(measured, pictures))
+        for path in paths:
+            console.print(f"Drew {path}")
+
+
+def _entry(environment: Environment[Any], values: Yardsticks) -> dict[str, Any]:
+    return {
+        "name": environment.name,
+        "observation": str(environment.observation_space),
+        "actions": list(environment.action_names),
+        "max_steps": environment.max_steps,
+        "r_max": environment.reward_bound,
+        "options": environment.options(),
+        "values": {
+            kind: {key: item for key, item in value.items() if item not in (None, "")}
+            for kind, value in dataclasses.asdict(values).items()
+            if value is not None
+        },
+    }
+
+
+def _print_table(
+    environments: Mapping[str, Environment[Any]], measured: Mapping[str, Yardsticks]
+) -> None:
+    table = Table(title="What policies are worth (discount 0.99, episodes cut at max_steps)")
+    for heading in ("environment", "observation", "actions", "criterion"):
+        table.add_column(heading, no_wrap=heading != "observation")
+    for heading in KINDS.values():
+        table.add_column(heading, justify="right")
+    for known, values in measured.items():
+        environment = environments[known]
+        first = (known, str(environment.observation_space), str(environment.action_space.n))
+        for criterion, label in CRITERIA.items():
+            cells = [_cell(values, kind, criterion) for kind in KINDS]
+            if any(cells):
+                table.add_row(*first, label, *cells)
+                first = ("", "", "")
+        table.add_section()
+    rich.print(table)
+    _print_legend(measured)
+
+
+def _print_detail(environment: Environment[Any], values: Yardsticks) -> None:
+    from asmpg.envs.drawing import text
+
+    module = inspect.getmodule(type(environment))
+    rich.print(f"[bold]{environment.name}[/bold]")
+    print((inspect.getdoc(module) or "").strip())
+    print()
+    print(f"observation  {environment.observation_space}")
+    print(f"actions      {', '.join(environment.action_names)}")
+    print(f"max_steps    {environment.max_steps}")
+    print(f"r_max        {environment.reward_bound:g}")
+    print(f"options      {environment.options()}")
+    table = Table(title="What policies are worth")
+    table.add_column("policy")
+    for label in CRITERIA.values():
+        table.add_column(label, justify="right")
+    table.add_column("known by")
+    for kind, label in KINDS.items():
+        value = getattr(values, kind)
+        if value is not None:
+            cells = [_cell(values, kind, criterion) for criterion in CRITERIA]
+            table.add_row(label, *cells, ": ".join(filter(None, [value.kind, value.note])))
+    rich.print(table)
+    print(f"After {_PICTURE_STEPS} random steps or fewer:\n")
+    print(text(environment, random_episode(environment, seed=0, steps=_PICTURE_STEPS)))
+
+
+def _cell(values: Yardsticks, kind: str, criterion: str) -> str:
+    yardstick = getattr(values, kind)
+    value = None if yardstick is None else getattr(yardstick, criterion)
+    if value is None:
+        return ""
+    mark = {"exact": "", "search": "≥", "simulation": "≈"}[yardstick.kind]
+    return f"{mark}{value:.4f}" if abs(value) < 10 else f"{mark}{value:.2f}"
+
+
+def _print_legend(measured: Mapping[str, Yardsticks]) -> None:
+    kinds = {value.kind for values in measured.values() for value in vars(values).values() if value}
+    if "search" in kinds:
+        print("≥  found by a local search, so at least this much")
+    if "simulation" in kinds:
+        print("≈  simulated; standard errors in --json")

@@ -102,8 +102,8 @@ def test_exact_gradient_agrees_with_finite_differences(name, criterion):
     model = make(name).model
     sizes = {"num_states": 3, "num_actions": model.num_actions}
     with jax.enable_x64(True):
-        policy = TabularPolicy.random(
-            jax.random.key(1), num_observations=model.num_observations, **sizes
+        policy = TabularPolicy(
+            key=jax.random.key(1), num_observations=model.num_observations, **sizes
         )
 
         @jax.jit
@@ -112,8 +112,8 @@ def test_exact_gradient_agrees_with_finite_differences(name, criterion):
 
         _, gradient = value_and_gradient(policy)
         for seed in range(5):
-            direction = TabularPolicy.random(
-                jax.random.key(100 + seed), num_observations=model.num_observations, **sizes
+            direction = TabularPolicy(
+                key=jax.random.key(100 + seed), num_observations=model.num_observations, **sizes
             )
             length = np.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(direction)))
             direction = jax.tree.map(lambda leaf, length=length: leaf / length, direction)
@@ -134,7 +134,7 @@ def test_gradient_ascent_finds_the_best_controller_with_eight_states(name, reach
     optimum = REFERENCE[name]["history_optimal"][0]
     assert found.restart_values.max() <= optimum + 1e-6
     with jax.enable_x64(True):
-        again = exact_returns(make(name).model, found.policy.tables(), horizon=H, discount=GAMMA)
+        again = exact_returns(make(name).model, found.policy.tabulate(), horizon=H, discount=GAMMA)
     assert float(again.discounted) == pytest.approx(found.returns.discounted, abs=1e-12)
 
 

@@ -13,35 +13,45 @@ from asmpg.policies import KernelTables
 def exact_returns(
     model: FiniteModel, tables: KernelTables, *, horizon: int, discount: float
 ) -> ExactReturns:
-    """Push the law of (latent state, agent state) forward `horizon` steps.
+    """Push the law of (latent state, agent state, action) forward `horizon` steps.
 
-    With `d_t(x, s)` the probability that the episode still runs and `X_t = x, S_t = s`,
+    With `d_t(x, s, a)` the probability that the episode still runs and `X_t = x, S_t = s, A_t = a`,
 
-    `d_{t+1}(x', s') = sum_{x, s, a, o} d_t(x, s) phi(a|s) T(x'|x, a) O(o|a, x') nu(s'|s, a, o)`
+    `d_{t+1}(x', s', a') = sum_{x, s, a, o} d_t(x, s, a) T(x'|x, a) O(o|a, x') pi(s', a'|s, a, o)`
 
-    and the reward at step `t` is `sum_{x, s, a} d_t(x, s) phi(a|s) r(x, a)`. Computed in the
-    precision of `tables`; use float64 tables under `jax.enable_x64(True)` for all digits.
+    and the mean reward of step `t` is `sum_{x, s, a} d_t(x, s, a) r(x, a)`. Computed in the
+    precision of `tables`; tables made under `jax.enable_x64(True)` give all digits.
     """
-    dtype = tables.phi.dtype
+    dtype = tables.log_nu.dtype
     alive = np.flatnonzero(~model.terminal)
     transition = jnp.asarray(model.transition[alive][:, :, alive], dtype)
     observation = jnp.asarray(model.observation[:, alive], dtype)
     start = jnp.asarray(model.start[alive, None] * model.start_observation[alive], dtype)
-    rewards = jnp.asarray(model.expected_reward[alive], dtype)
+    reward = jnp.asarray(model.expected_reward[alive], dtype)
 
-    update = jnp.einsum("ayo,saot->ayst", observation, tables.nu)
-    kernel = jnp.einsum("sa,xay,ayst->xsyt", tables.phi, transition, update)
-    size = len(alive) * tables.phi.shape[0]
-    kernel = kernel.reshape(size, size)
-    reward = jnp.einsum("sa,xa->xs", tables.phi, rewards).reshape(size)
+    symbols, states, actions = tables.num_observations, tables.num_states, tables.num_actions
+    kernel = tables.joint()
+    first = jnp.einsum("xo,osa->xsa", start, kernel[0, :symbols])
+    kernel = kernel[:, symbols:].reshape(-1, states, actions, symbols, states, actions)
+    # Seeing is summed out once: update[t, y, s, a, s', a'] for arriving in y.
+    update = jnp.einsum("ayo,hsaotb->hysatb", observation, kernel)
+    stationary = update.shape[0] == 1
 
     def push(
-        law: Float[Array, " N"], discounting: Float[Array, ""]
-    ) -> tuple[Float[Array, " N"], Float[Array, "3"]]:
-        paid, running = law @ reward, law.sum()
-        return law @ kernel, jnp.stack([discounting * paid, paid, running])
+        law: Float[Array, "X S A"], step: tuple[Float[Array, ""], Float[Array, "Y S A S A"]]
+    ) -> tuple[Float[Array, "X S A"], Float[Array, "3"]]:
+        discounting, update = step
+        paid, running = jnp.vdot(law.sum(axis=1), reward), law.sum()
+        arrived = jnp.einsum("xsa,xay->ysa", law, transition)
+        following = jnp.einsum("ysa,ysatb->ytb", arrived, update)
+        return following, jnp.stack([discounting * paid, paid, running])
 
-    first = (start @ tables.nu_start).reshape(size)
-    last, steps = jax.lax.scan(push, first, discount ** jnp.arange(horizon, dtype=dtype))
+    discounting = discount ** jnp.arange(horizon, dtype=dtype)
+    if stationary:
+        last, steps = jax.lax.scan(lambda law, d: push(law, (d, update[0])), first, discounting)
+    else:
+        # The update at step t uses the kernels of step t + 1; the last one is never needed.
+        following = jnp.concatenate([update[1:horizon], update[:1]])
+        last, steps = jax.lax.scan(push, first, (discounting, following))
     discounted, undiscounted, length = steps.sum(axis=0)
     return ExactReturns(discounted, undiscounted, length, 1 - last.sum())

@@ -34,7 +34,7 @@ def exact_gradient(
     """The exact value of `policy` and its gradient in every logit, by automatic differentiation."""
 
     def value(policy: TabularPolicy) -> Scalar:
-        returns = exact_returns(model, policy.tables(), horizon=horizon, discount=discount)
+        returns = exact_returns(model, policy.tabulate(), horizon=horizon, discount=discount)
         return getattr(returns, criterion)
 
     return eqx.filter_value_and_grad(value)(policy)
@@ -81,13 +81,15 @@ def best_controller(
             step, (policies, optimiser.init(eqx.filter(policies, True))), None, length=iterations
         )
         evaluate = jax.vmap(
-            lambda policy: exact_returns(model, policy.tables(), horizon=horizon, discount=discount)
+            lambda policy: exact_returns(
+                model, policy.tabulate(), horizon=horizon, discount=discount
+            )
         )
         return policies, evaluate(policies)
 
     def start(key: Array) -> TabularPolicy:
-        return TabularPolicy.random(
-            key,
+        return TabularPolicy(
+            key=key,
             num_states=num_states,
             num_actions=model.num_actions,
             num_observations=model.num_observations,

@@ -1,41 +1,124 @@
-"""An ASM policy over finite spaces, written out as probability tables."""
+"""An ASM policy over finite spaces, written out on every input."""
 
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 from numpy.typing import ArrayLike
+
+from asmpg.policies._memory import AgentMemory
 
 
 class KernelTables(eqx.Module):
-    """The kernels `nu` and `phi` on every input.
+    """Logarithms of `nu(s | x)` and `phi(a | s)` on every input `x = (S_{t-1}, A_{t-1}, O_t)`.
 
-    - `nu_start[o, s]`: probability of `S_1 = s` on seeing `O_1 = o`, that is
-      `nu(s | s_0, a_0, o)` with the dummy pair `(s_0, a_0)`;
-    - `nu[s, a, o, s']`: probability of `S_{t+1} = s'` after `S_t = s`, `A_t = a`, `O_{t+1} = o`;
-    - `phi[s, a]`: probability of `A_t = a` in agent state `s`.
+    Inputs are numbered: first the `O` observations that can follow the dummy pair `(s_0, a_0)`,
+    then all triples `(s, a, o)` in row-major order, `X = O + S A O` in all.
+
+    - `log_nu[t, x, s]`: the time axis has length 1 for stationary policies;
+    - `log_phi[t, x, s, a]`: the input axis has length 1 for factored policies, whose action depends
+      on the agent state alone; a joint kernel's action may depend on the input too.
     """
 
-    nu_start: Float[Array, "O S"]
-    nu: Float[Array, "S A O S"]
-    phi: Float[Array, "S A"]
+    log_nu: Float[Array, "time X S"]
+    log_phi: Float[Array, "time X1 S A"]
+
+    @classmethod
+    def from_probabilities(
+        cls, *, start: ArrayLike, update: ArrayLike, control: ArrayLike
+    ) -> "KernelTables":
+        """From `start[o, s]`, `update[s, a, o, s']` and `control[s, a]`."""
+        start, update, control = (np.asarray(part, float) for part in (start, update, control))
+        num_states, num_actions = control.shape
+        num_observations = start.shape[0]
+        shape = (num_states, num_actions, num_observations, num_states)
+        if start.shape[1] != num_states or update.shape != shape:
+            raise ValueError(
+                f"update must have shape [S, A, O, S] = {shape} and start [O, S] to go with "
+                f"control {control.shape}, got {update.shape} and {start.shape}"
+            )
+        nu = np.concatenate([start, update.reshape(-1, num_states)])
+        with np.errstate(divide="ignore"):
+            return cls(jnp.asarray(np.log(nu))[None], jnp.asarray(np.log(control))[None, None])
 
     @classmethod
     def deterministic(
         cls, *, start: ArrayLike, update: ArrayLike, control: ArrayLike, num_actions: int
     ) -> "KernelTables":
         """A finite-state controller: `start[o]`, `update[s, a, o]` and `control[s]`, as indices."""
-        num_states = len(np.asarray(control))
-        return cls(
-            jnp.asarray(np.eye(num_states)[np.asarray(start)]),
-            jnp.asarray(np.eye(num_states)[np.asarray(update)]),
-            jnp.asarray(np.eye(num_actions)[np.asarray(control)]),
+        states = np.eye(len(np.asarray(control)))
+        return cls.from_probabilities(
+            start=states[np.asarray(start)],
+            update=states[np.asarray(update)],
+            control=np.eye(num_actions)[np.asarray(control)],
         )
 
     @classmethod
-    def memoryless(cls, policy: Float[Array, "O A"]) -> "KernelTables":
+    def memoryless(cls, policy: ArrayLike) -> "KernelTables":
         """The policy `policy[o, a]`, whose agent state is the last observation."""
+        policy = np.asarray(policy)
         num_observations, num_actions = policy.shape
-        last = jnp.eye(num_observations, dtype=policy.dtype)
-        shape = (num_observations, num_actions, num_observations, num_observations)
-        return cls(last, jnp.broadcast_to(last, shape), policy)
+        last = np.eye(num_observations)
+        update = np.broadcast_to(last, (num_observations, num_actions, *last.shape))
+        return cls.from_probabilities(start=last, update=update, control=policy)
+
+    @property
+    def num_states(self) -> int:
+        """Number of agent states."""
+        return self.log_nu.shape[-1]
+
+    @property
+    def num_actions(self) -> int:
+        """Number of actions."""
+        return self.log_phi.shape[-1]
+
+    @property
+    def num_observations(self) -> int:
+        """Number of observations, from `X = O + S A O`."""
+        return self.log_nu.shape[1] // (1 + self.num_states * self.num_actions)
+
+    def joint(self) -> Float[Array, "time X S A"]:
+        """The kernel `pi(s, a | x) = nu(s | x) phi(a | s)`."""
+        return jnp.exp(self.log_nu[..., None] + self.log_phi)
+
+    def rows(
+        self, memory: AgentMemory, observation: Int[Array, "*batch"]
+    ) -> tuple[Float[Array, "*batch S"], Float[Array, "*batch S A"]]:
+        """`log nu` and `log phi` on the inputs `(memory, observation)`."""
+        index = input_index(
+            memory,
+            observation,
+            num_observations=self.num_observations,
+            num_actions=self.num_actions,
+        )
+        time = memory.time if self.log_nu.shape[0] > 1 else 0
+        phi_index = index if self.log_phi.shape[1] > 1 else 0
+        log_phi = self.log_phi[time, phi_index]
+        return self.log_nu[time, index], jnp.broadcast_to(
+            log_phi, (*index.shape, *log_phi.shape[-2:])
+        )
+
+
+def input_index(
+    memory: AgentMemory,
+    observation: Int[Array, "*batch"],
+    *,
+    num_observations: int,
+    num_actions: int,
+) -> Int[Array, "*batch"]:
+    """The number of the input `(memory, observation)`."""
+    triple = (memory.state * num_actions + memory.action) * num_observations + observation
+    return jnp.where(memory.first, observation, num_observations + triple)
+
+
+def every_input(
+    *, num_states: int, num_actions: int, num_observations: int
+) -> tuple[AgentMemory, Int[Array, " X"]]:
+    """All inputs, in the order of their numbers."""
+    index = np.arange(num_observations * (1 + num_states * num_actions))
+    triple = index - num_observations
+    first = triple < 0
+    pair, observation = np.divmod(np.where(first, index, triple), num_observations)
+    state, action = np.divmod(np.where(first, 0, pair), num_actions)
+    memory = AgentMemory(*(jnp.asarray(part, jnp.int32) for part in (state, action, ~first)))
+    return memory, jnp.asarray(observation, jnp.int32)

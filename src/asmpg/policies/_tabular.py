@@ -1,43 +1,104 @@
-"""Tabular softmax policies."""
+"""Tabular softmax policies: factored, and the joint kernel of the paper's appendix."""
+
+from typing import ClassVar
 
 import equinox as eqx
 import jax
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float, Int, Key
 
-from asmpg.policies._kernel_tables import KernelTables
+from asmpg.policies._kernel_tables import input_index
+from asmpg.policies._memory import AgentMemory
+from asmpg.policies._policy import ASMPolicy
 
 
-class TabularPolicy(eqx.Module):
-    """Factored tabular softmax: one logit for every entry of `KernelTables`."""
+def _num_inputs(num_states: int, num_actions: int, num_observations: int) -> int:
+    return num_observations * (1 + num_states * num_actions)
 
-    nu_start_logits: Float[Array, "O S"]
-    nu_logits: Float[Array, "S A O S"]
+
+class TabularPolicy(ASMPolicy):
+    """`nu` and `phi` with one logit for every probability."""
+
+    nu_logits: Float[Array, "X S"]
     phi_logits: Float[Array, "S A"]
+    num_states: int = eqx.field(static=True)
+    num_actions: int = eqx.field(static=True)
+    num_observations: int = eqx.field(static=True)
+    factored: ClassVar[bool] = True
 
-    @classmethod
-    def random(
-        cls,
-        key: Key[Array, ""],
+    def __init__(
+        self,
         *,
         num_states: int,
         num_actions: int,
         num_observations: int,
+        key: Key[Array, ""],
         nu_scale: float = 1.0,
         phi_scale: float = 1.0,
-    ) -> "TabularPolicy":
-        """Independent normal logits with the given standard deviations."""
-        start_key, nu_key, phi_key = jax.random.split(key, 3)
-        nu_shape = (num_states, num_actions, num_observations, num_states)
-        return cls(
-            nu_scale * jax.random.normal(start_key, (num_observations, num_states)),
-            nu_scale * jax.random.normal(nu_key, nu_shape),
-            phi_scale * jax.random.normal(phi_key, (num_states, num_actions)),
-        )
+    ):
+        """Draw independent normal logits with the given standard deviations."""
+        nu_key, phi_key = jax.random.split(key)
+        inputs = _num_inputs(num_states, num_actions, num_observations)
+        self.nu_logits = nu_scale * jax.random.normal(nu_key, (inputs, num_states))
+        self.phi_logits = phi_scale * jax.random.normal(phi_key, (num_states, num_actions))
+        self.num_states = num_states
+        self.num_actions = num_actions
+        self.num_observations = num_observations
 
-    def tables(self) -> KernelTables:
-        """The probabilities."""
-        return KernelTables(
-            jax.nn.softmax(self.nu_start_logits),
-            jax.nn.softmax(self.nu_logits),
-            jax.nn.softmax(self.phi_logits),
-        )
+    def log_nu(self, memory: AgentMemory, observation: Int[Array, ""]) -> Float[Array, " S"]:
+        """Softmax over the row of the input."""
+        return jax.nn.log_softmax(self.nu_logits[_row(self, memory, observation)])
+
+    def log_phi(self, memory: AgentMemory, observation: Int[Array, ""]) -> Float[Array, "S A"]:
+        """Softmax over the actions."""
+        del memory, observation
+        return jax.nn.log_softmax(self.phi_logits)
+
+
+class JointTabularPolicy(ASMPolicy):
+    """`pi(s, a | x)` as one softmax over all pairs `(s, a)`.
+
+    Its factors are the marginal `nu(s | x) = sum_a pi(s, a | x)` and the conditional
+    `phi(a | s, x) = pi(s, a | x) / nu(s | x)`, so actions may depend on more than the agent state.
+    """
+
+    logits: Float[Array, "X S A"]
+    num_states: int = eqx.field(static=True)
+    num_actions: int = eqx.field(static=True)
+    num_observations: int = eqx.field(static=True)
+    factored: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        *,
+        num_states: int,
+        num_actions: int,
+        num_observations: int,
+        key: Key[Array, ""],
+        scale: float = 1.0,
+    ):
+        """Draw independent normal logits with the given standard deviation."""
+        inputs = _num_inputs(num_states, num_actions, num_observations)
+        self.logits = scale * jax.random.normal(key, (inputs, num_states, num_actions))
+        self.num_states = num_states
+        self.num_actions = num_actions
+        self.num_observations = num_observations
+
+    def log_nu(self, memory: AgentMemory, observation: Int[Array, ""]) -> Float[Array, " S"]:
+        """The marginal of the agent state."""
+        logits = self.logits[_row(self, memory, observation)]
+        return jax.nn.log_softmax(jax.nn.logsumexp(logits, axis=-1))
+
+    def log_phi(self, memory: AgentMemory, observation: Int[Array, ""]) -> Float[Array, "S A"]:
+        """The conditional of the action."""
+        return jax.nn.log_softmax(self.logits[_row(self, memory, observation)], axis=-1)
+
+
+def _row(
+    policy: TabularPolicy | JointTabularPolicy, memory: AgentMemory, observation: Int[Array, ""]
+) -> Int[Array, ""]:
+    return input_index(
+        memory,
+        observation,
+        num_observations=policy.num_observations,
+        num_actions=policy.num_actions,
+    )

@@ -131,7 +131,8 @@ def _cell(values: Yardsticks, kind: str, criterion: str) -> str:
 
 
 def _print_legend(measured: Mapping[str, Yardsticks]) -> None:
-    kinds = {value.kind for values in measured.values() for value in vars(values).values() if value}
+    every = [getattr(values, kind) for values in measured.values() for kind in KINDS]
+    kinds = {yardstick.kind for yardstick in every if yardstick is not None}
     if "search" in kinds:
         print("≥  found by a local search, so at least this much")
     if "simulation" in kinds:

@@ -1,0 +1,70 @@
+"""The contract of Agent State-Markov policies."""
+
+import abc
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, Shaped
+
+from asmpg.policies._kernel_tables import KernelTables, every_input
+from asmpg.policies._memory import AgentMemory
+
+
+class ASMPolicy(eqx.Module):
+    """A pair of kernels: `S_t ~ nu(. | S_{t-1}, A_{t-1}, O_t)` and `A_t ~ phi(. | S_t)`.
+
+    Everything else about a policy follows from the two logarithms given here.
+    """
+
+    num_states: eqx.AbstractVar[int]
+    num_actions: eqx.AbstractVar[int]
+    #: Number of observation symbols, or `None` for real observations.
+    num_observations: eqx.AbstractVar[int | None]
+    #: Whether the action depends on the agent state alone, as the paper's factorisation has it.
+    factored: eqx.AbstractClassVar[bool]
+
+    @abc.abstractmethod
+    def log_nu(
+        self, memory: AgentMemory, observation: Shaped[Array, "*observation"]
+    ) -> Float[Array, " S"]:
+        """`log nu(s | memory, observation)` for every agent state `s`."""
+
+    @abc.abstractmethod
+    def log_phi(
+        self, memory: AgentMemory, observation: Shaped[Array, "*observation"]
+    ) -> Float[Array, "S A"]:
+        """`log phi(a | s)` for every agent state and action.
+
+        A factored policy must not look at its arguments; a joint kernel may.
+        """
+
+    def tabulate(self) -> KernelTables:
+        """Both kernels on every input; for finite observations only."""
+        if self.num_observations is None:
+            raise ValueError("a policy for real observations cannot be tabulated")
+        memory, observation = every_input(
+            num_states=self.num_states,
+            num_actions=self.num_actions,
+            num_observations=self.num_observations,
+        )
+        log_nu = jax.vmap(self.log_nu)(memory, observation)
+        if self.factored:
+            log_phi = self.log_phi(AgentMemory.empty(), jnp.zeros((), jnp.int32))[None]
+        else:
+            log_phi = jax.vmap(self.log_phi)(memory, observation)
+        return KernelTables(log_nu[None], log_phi[None])
+
+
+def log_probability(
+    log_nu: Float[Array, "*batch S"],
+    log_phi: Float[Array, "*batch S A"],
+    state: Int[Array, "*batch"],
+    action: Int[Array, "*batch"],
+) -> Float[Array, "*batch"]:
+    """`log pi(s, a | x) = log nu(s | x) + log phi(a | s)`: the one place that says so."""
+    chosen = jnp.take_along_axis(log_phi, state[..., None, None], axis=-2)[..., 0, :]
+    return (
+        jnp.take_along_axis(log_nu, state[..., None], axis=-1)[..., 0]
+        + jnp.take_along_axis(chosen, action[..., None], axis=-1)[..., 0]
+    )

@@ -1,6 +1,7 @@
 """Argument checks whose messages name the argument, what was given and what is accepted."""
 
 import math
+from collections.abc import Sequence
 
 
 def check_integer(name: str, value: object, *, low: int, high: int | None = None) -> int:
@@ -30,3 +31,10 @@ def check_number(
     if not low <= value <= high:
         raise ValueError(f"{name} must be {accepted}, got {value:g}")
     return float(value)
+
+
+def check_one_of(name: str, value: object, accepted: Sequence[str]) -> str:
+    """Return `value` if it is among `accepted`, else raise a `ValueError`."""
+    if value not in accepted:
+        raise ValueError(f"{name} must be one of {', '.join(accepted)}, got {value!r}")
+    return str(value)

@@ -1,7 +1,10 @@
 """Agent State-Markov policies: the kernels nu and phi."""
 
+from asmpg.policies._actor import Actor as Actor
+from asmpg.policies._actor import actor as actor
 from asmpg.policies._kernel_tables import KernelTables as KernelTables
 from asmpg.policies._memory import AgentMemory as AgentMemory
+from asmpg.policies._mlp import Activation as Activation
 from asmpg.policies._mlp import MLPPolicy as MLPPolicy
 from asmpg.policies._policy import ASMPolicy as ASMPolicy
 from asmpg.policies._policy import log_probability as log_probability

@@ -81,22 +81,18 @@ class KernelTables(eqx.Module):
         """The kernel `pi(s, a | x) = nu(s | x) phi(a | s)`."""
         return jnp.exp(self.log_nu[..., None] + self.log_phi)
 
-    def rows(
-        self, memory: AgentMemory, observation: Int[Array, "*batch"]
-    ) -> tuple[Float[Array, "*batch S"], Float[Array, "*batch S A"]]:
-        """`log nu` and `log phi` on the inputs `(memory, observation)`."""
-        index = input_index(
-            memory,
-            observation,
-            num_observations=self.num_observations,
-            num_actions=self.num_actions,
-        )
+    def log_rows(
+        self,
+        memory: AgentMemory,
+        observation: Int[Array, "*batch"],
+        state: Int[Array, "*batch"],
+    ) -> tuple[Float[Array, "*batch S"], Float[Array, "*batch A"]]:
+        """`log nu(. | memory, observation)` and `log phi(. | state)`."""
+        symbols, actions = self.num_observations, self.num_actions
+        index = input_index(memory, observation, num_observations=symbols, num_actions=actions)
         time = memory.time if self.log_nu.shape[0] > 1 else 0
         phi_index = index if self.log_phi.shape[1] > 1 else 0
-        log_phi = self.log_phi[time, phi_index]
-        return self.log_nu[time, index], jnp.broadcast_to(
-            log_phi, (*index.shape, *log_phi.shape[-2:])
-        )
+        return self.log_nu[time, index], self.log_phi[time, phi_index, state]
 
 
 def input_index(

@@ -1,7 +1,7 @@
 """The paper's networks."""
 
 from collections.abc import Callable
-from typing import ClassVar, Literal
+from typing import Literal
 
 import equinox as eqx
 import jax
@@ -30,7 +30,6 @@ class MLPPolicy(ASMPolicy):
     num_states: int = eqx.field(static=True)
     num_actions: int = eqx.field(static=True)
     num_observations: int | None = eqx.field(static=True)
-    factored: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -55,6 +54,11 @@ class MLPPolicy(ASMPolicy):
         self.num_states = num_states
         self.num_actions = num_actions
         self.num_observations = num_observations
+
+    @property
+    def factored(self) -> bool:
+        """Yes."""
+        return True
 
     def log_nu(
         self, memory: AgentMemory, observation: Shaped[Array, "*observation"]

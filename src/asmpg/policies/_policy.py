@@ -21,8 +21,11 @@ class ASMPolicy(eqx.Module):
     num_actions: eqx.AbstractVar[int]
     #: Number of observation symbols, or `None` for real observations.
     num_observations: eqx.AbstractVar[int | None]
-    #: Whether the action depends on the agent state alone, as the paper's factorisation has it.
-    factored: eqx.AbstractClassVar[bool]
+
+    @property
+    @abc.abstractmethod
+    def factored(self) -> bool:
+        """Whether the action depends on the agent state alone, as the paper's factors do."""
 
     @abc.abstractmethod
     def log_nu(
@@ -38,6 +41,24 @@ class ASMPolicy(eqx.Module):
 
         A factored policy must not look at its arguments; a joint kernel may.
         """
+
+    def log_rows(
+        self,
+        memory: AgentMemory,
+        observation: Shaped[Array, "*batch_and_observation"],
+        state: Int[Array, "*batch"],
+    ) -> tuple[Float[Array, "*batch S"], Float[Array, "*batch A"]]:
+        """`log nu(. | memory, observation)` and `log phi(. | state)`, for any batch of steps."""
+
+        def rows(
+            memory: AgentMemory, observation: Array, state: Int[Array, ""]
+        ) -> tuple[Float[Array, " S"], Float[Array, " A"]]:
+            log_nu, log_phi = self.log_nu(memory, observation), self.log_phi(memory, observation)
+            return log_nu, log_phi[state]
+
+        for _ in state.shape:
+            rows = jax.vmap(rows)
+        return rows(memory, observation, state)
 
     def tabulate(self) -> KernelTables:
         """Both kernels on every input; for finite observations only."""
@@ -58,13 +79,12 @@ class ASMPolicy(eqx.Module):
 
 def log_probability(
     log_nu: Float[Array, "*batch S"],
-    log_phi: Float[Array, "*batch S A"],
+    log_phi: Float[Array, "*batch A"],
     state: Int[Array, "*batch"],
     action: Int[Array, "*batch"],
 ) -> Float[Array, "*batch"]:
     """`log pi(s, a | x) = log nu(s | x) + log phi(a | s)`: the one place that says so."""
-    chosen = jnp.take_along_axis(log_phi, state[..., None, None], axis=-2)[..., 0, :]
     return (
         jnp.take_along_axis(log_nu, state[..., None], axis=-1)[..., 0]
-        + jnp.take_along_axis(chosen, action[..., None], axis=-1)[..., 0]
+        + jnp.take_along_axis(log_phi, action[..., None], axis=-1)[..., 0]
     )

@@ -1,7 +1,5 @@
 """Tabular softmax policies: factored, and the joint kernel of the paper's appendix."""
 
-from typing import ClassVar
-
 import equinox as eqx
 import jax
 from jaxtyping import Array, Float, Int, Key
@@ -22,8 +20,7 @@ class TabularPolicy(ASMPolicy):
     phi_logits: Float[Array, "S A"]
     num_states: int = eqx.field(static=True)
     num_actions: int = eqx.field(static=True)
-    num_observations: int = eqx.field(static=True)
-    factored: ClassVar[bool] = True
+    num_observations: int | None = eqx.field(static=True)
 
     def __init__(
         self,
@@ -43,6 +40,11 @@ class TabularPolicy(ASMPolicy):
         self.num_states = num_states
         self.num_actions = num_actions
         self.num_observations = num_observations
+
+    @property
+    def factored(self) -> bool:
+        """Yes."""
+        return True
 
     def log_nu(self, memory: AgentMemory, observation: Int[Array, ""]) -> Float[Array, " S"]:
         """Softmax over the row of the input."""
@@ -64,8 +66,7 @@ class JointTabularPolicy(ASMPolicy):
     logits: Float[Array, "X S A"]
     num_states: int = eqx.field(static=True)
     num_actions: int = eqx.field(static=True)
-    num_observations: int = eqx.field(static=True)
-    factored: ClassVar[bool] = False
+    num_observations: int | None = eqx.field(static=True)
 
     def __init__(
         self,
@@ -83,6 +84,11 @@ class JointTabularPolicy(ASMPolicy):
         self.num_actions = num_actions
         self.num_observations = num_observations
 
+    @property
+    def factored(self) -> bool:
+        """No: a joint kernel's action may depend on its input."""
+        return False
+
     def log_nu(self, memory: AgentMemory, observation: Int[Array, ""]) -> Float[Array, " S"]:
         """The marginal of the agent state."""
         logits = self.logits[_row(self, memory, observation)]
@@ -96,6 +102,7 @@ class JointTabularPolicy(ASMPolicy):
 def _row(
     policy: TabularPolicy | JointTabularPolicy, memory: AgentMemory, observation: Int[Array, ""]
 ) -> Int[Array, ""]:
+    assert policy.num_observations is not None
     return input_index(
         memory,
         observation,

@@ -1,7 +1,6 @@
 """Policies with kernels of their own for each step, for the episodic setting."""
 
 from collections.abc import Callable
-from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -19,7 +18,6 @@ class TimeIndexedPolicy(ASMPolicy):
     num_states: int = eqx.field(static=True)
     num_actions: int = eqx.field(static=True)
     num_observations: int | None = eqx.field(static=True)
-    factored: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -33,6 +31,11 @@ class TimeIndexedPolicy(ASMPolicy):
         self.num_states = self.steps.num_states
         self.num_actions = self.steps.num_actions
         self.num_observations = self.steps.num_observations
+
+    @property
+    def factored(self) -> bool:
+        """No: the action depends on time as well."""
+        return False
 
     def log_nu(
         self, memory: AgentMemory, observation: Shaped[Array, "*observation"]

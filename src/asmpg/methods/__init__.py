@@ -1,0 +1,7 @@
+"""What learns."""
+
+from asmpg.methods._asmpg import ASMPG as ASMPG
+from asmpg.methods._asmpg import Learner as Learner
+from asmpg.methods._asmpg import UpdateMetrics as UpdateMetrics
+from asmpg.methods._paper import PAPER_SEEDS as PAPER_SEEDS
+from asmpg.methods._paper import PAPER_SIZES as PAPER_SIZES

@@ -1,0 +1,123 @@
+"""A policy made ready to act: what does not change from step to step is worked out once."""
+
+import abc
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, Shaped
+
+from asmpg.policies._kernel_tables import input_index
+from asmpg.policies._memory import AgentMemory
+from asmpg.policies._policy import ASMPolicy
+
+
+class Actor(eqx.Module):
+    """Acts by sampling: `S_t` from `nu`, then `A_t` from `phi`."""
+
+    #: Take the most probable agent state and action instead of drawing them.
+    greedy: eqx.AbstractVar[bool]
+
+    @abc.abstractmethod
+    def nu(
+        self, memory: AgentMemory, observation: Shaped[Array, "*observation"]
+    ) -> Float[Array, " S"]:
+        """The law of the next agent state."""
+
+    @abc.abstractmethod
+    def phi(
+        self,
+        memory: AgentMemory,
+        observation: Shaped[Array, "*observation"],
+        state: Int[Array, ""],
+    ) -> Float[Array, " A"]:
+        """The law of the action in agent state `state`."""
+
+    def act(
+        self,
+        memory: AgentMemory,
+        observation: Shaped[Array, "*observation"],
+        uniforms: Float[Array, "2"],
+    ) -> AgentMemory:
+        """Draw `S_t` and `A_t` with two uniform numbers; they are the memory of the next step."""
+        state = self._draw(self.nu(memory, observation), uniforms[0])
+        action = self._draw(self.phi(memory, observation, state), uniforms[1])
+        return AgentMemory(state, action, memory.time + 1)
+
+    def _draw(self, law: Float[Array, " n"], uniform: Float[Array, ""]) -> Int[Array, ""]:
+        if self.greedy:
+            return jnp.argmax(law).astype(jnp.int32)
+        # The last threshold is left out, so that rounding can never step past the last outcome.
+        return jnp.sum(uniform >= jnp.cumsum(law)[:-1], dtype=jnp.int32)
+
+
+class TableActor(Actor):
+    """Acts by look-up in the tabulated kernels."""
+
+    nu_table: Float[Array, "time X S"]
+    phi_table: Float[Array, "time X1 S A"]
+    num_observations: int = eqx.field(static=True)
+    greedy: bool = eqx.field(static=True)
+
+    def nu(self, memory: AgentMemory, observation: Int[Array, ""]) -> Float[Array, " S"]:
+        """The row of the input."""
+        return self.nu_table[self._time(memory), self._input(memory, observation)]
+
+    def phi(
+        self, memory: AgentMemory, observation: Int[Array, ""], state: Int[Array, ""]
+    ) -> Float[Array, " A"]:
+        """The row of the agent state."""
+        joint = self.phi_table.shape[1] > 1
+        index = self._input(memory, observation) if joint else 0
+        return self.phi_table[self._time(memory), index, state]
+
+    def _time(self, memory: AgentMemory) -> Int[Array, ""] | int:
+        return memory.time if self.nu_table.shape[0] > 1 else 0
+
+    def _input(self, memory: AgentMemory, observation: Int[Array, ""]) -> Int[Array, ""]:
+        return input_index(
+            memory,
+            observation,
+            num_observations=self.num_observations,
+            num_actions=self.phi_table.shape[-1],
+        )
+
+
+class NetworkActor(Actor):
+    """Acts by evaluating the kernels at each step, as real observations need it."""
+
+    policy: ASMPolicy
+    phi_table: Float[Array, "S A"] | None
+    greedy: bool = eqx.field(static=True)
+
+    def nu(
+        self, memory: AgentMemory, observation: Shaped[Array, "*observation"]
+    ) -> Float[Array, " S"]:
+        """`nu`, evaluated."""
+        return jnp.exp(self.policy.log_nu(memory, observation))
+
+    def phi(
+        self,
+        memory: AgentMemory,
+        observation: Shaped[Array, "*observation"],
+        state: Int[Array, ""],
+    ) -> Float[Array, " A"]:
+        """`phi`, evaluated beforehand where the policy is factored."""
+        if self.phi_table is not None:
+            return self.phi_table[state]
+        return jnp.exp(self.policy.log_phi(memory, observation)[state])
+
+
+def actor(policy: ASMPolicy, *, greedy: bool = False) -> Actor:
+    """Make `policy` ready to act."""
+    if policy.num_observations is not None:
+        tables = policy.tabulate()
+        return TableActor(
+            nu_table=jnp.exp(tables.log_nu),
+            phi_table=jnp.exp(tables.log_phi),
+            num_observations=policy.num_observations,
+            greedy=greedy,
+        )
+    phi_table = None
+    if policy.factored:
+        phi_table = jnp.exp(policy.log_phi(AgentMemory.empty(), jnp.zeros(())))
+    return NetworkActor(policy=policy, phi_table=phi_table, greedy=greedy)

@@ -1,0 +1,198 @@
+"""The estimator is the theorem: its expectation, by enumeration, is the gradient of the exact J.
+
+The decision processes here are tiny and not Markovian: observations and rewards are random
+functions of the whole history. All that can happen is listed, with its probability, in float64.
+"""
+
+import itertools
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from asmpg.gradients import Episodes, reward_to_go, sampled_gradient
+from asmpg.policies import (
+    JointTabularPolicy,
+    MLPPolicy,
+    TabularPolicy,
+    TimeIndexedPolicy,
+    log_probability,
+)
+
+OBSERVATIONS = STATES = ACTIONS = 2
+HORIZON = 3
+SIZES = {"num_states": STATES, "num_actions": ACTIONS, "num_observations": OBSERVATIONS}
+
+
+@pytest.fixture(autouse=True)
+def _float64():
+    with jax.enable_x64(True):
+        yield
+
+
+class Enumeration(eqx.Module):
+    """Every trajectory `(o, s, a)` of a random process, as one batch of episodes."""
+
+    episodes: Episodes
+    environment_probability: jax.Array
+
+    def probability(self, policy):
+        log_nu, log_phi = policy.log_rows(
+            self.episodes.memories, self.episodes.observations, self.episodes.states
+        )
+        log_pi = log_probability(log_nu, log_phi, self.episodes.states, self.episodes.actions)
+        return self.environment_probability * jnp.exp(log_pi.sum(axis=0))
+
+    def value(self, policy, discount):
+        return self.probability(policy) @ self.episodes.returns(discount)
+
+    def gradients(self, policy, weights, **options):
+        """The estimate from each trajectory alone."""
+
+        def one(episode, weights):
+            episode = jax.tree.map(lambda leaf: leaf[:, None], episode)
+            episode = eqx.tree_at(lambda e: e.longest, episode, jnp.asarray(HORIZON))
+            return sampled_gradient(policy, episode, weights[:, None], **options)[0]
+
+        columns = eqx.tree_at(lambda e: e.longest, self.episodes, jnp.zeros((1, weights.shape[1])))
+        return flat(jax.vmap(one, in_axes=1, out_axes=0)(columns, weights), batched=True)
+
+
+def flat(tree, *, batched=False):
+    leaves = jax.tree.leaves(eqx.filter(tree, eqx.is_inexact_array))
+    return np.concatenate(
+        [np.asarray(leaf).reshape((len(leaf), -1) if batched else -1) for leaf in leaves], axis=-1
+    )
+
+
+def enumerate_process(seed, *, terminating=False):
+    """A process whose laws and rewards are drawn anew for every history."""
+    generator = np.random.default_rng(seed)
+    law = {}
+    reward = {}
+
+    def draw(table, key, make):
+        if key not in table:
+            table[key] = make()
+        return table[key]
+
+    symbols = range(OBSERVATIONS), range(STATES), range(ACTIONS)
+    columns = {name: [] for name in ("o", "s", "a", "r", "running", "p")}
+    for trajectory in itertools.product(*(symbols * HORIZON)):
+        steps = [trajectory[3 * t : 3 * t + 3] for t in range(HORIZON)]
+        history, chance, running = (), 1.0, True
+        rewards, ran = [], []
+        for o, _, a in steps:
+            chance *= draw(law, history, lambda: generator.dirichlet(np.ones(OBSERVATIONS)))[o]
+            history += (o, a)
+            ran.append(running)
+            rewards.append(draw(reward, history, generator.normal) if running else 99.0)
+            running = running and not (terminating and (o, a) == (1, 1))
+        for name, value in zip(
+            columns, (*zip(*steps, strict=True), rewards, ran, chance), strict=True
+        ):
+            columns[name].append(value)
+    o, s, a, r, running = (jnp.asarray(columns[name]).T for name in ("o", "s", "a", "r", "running"))
+    o, s, a = (part.astype(jnp.int32) for part in (o, s, a))
+    episodes = Episodes(o, s, a, r, running, jnp.asarray(HORIZON))
+    return Enumeration(episodes, jnp.asarray(columns["p"]))
+
+
+def make_policy(kind, key):
+    makers = {
+        "tabular": lambda key: TabularPolicy(**SIZES, key=key),
+        "joint": lambda key: JointTabularPolicy(**SIZES, key=key),
+        "mlp": lambda key: MLPPolicy(**SIZES, hidden=3, activation="tanh", key=key),
+    }
+    name, _, timing = kind.partition(" ")
+    if timing:
+        return TimeIndexedPolicy(makers[name], horizon=HORIZON, key=key)
+    return makers[name](key)
+
+
+POLICIES = ["tabular", "joint", "mlp", "tabular by time", "joint by time", "mlp by time"]
+
+
+@pytest.mark.parametrize("discount", [1.0, 0.9], ids=["episodic", "discounted"])
+@pytest.mark.parametrize("terminating", [False, True], ids=["fixed length", "terminating"])
+@pytest.mark.parametrize("kind", POLICIES)
+def test_expectation_is_the_exact_gradient(kind, terminating, discount):
+    process = enumerate_process(7, terminating=terminating)
+    policy = make_policy(kind, jax.random.key(3))
+    probability = np.asarray(process.probability(policy))
+    assert probability.sum() == pytest.approx(1.0, abs=1e-12)
+    exact = flat(eqx.filter_grad(process.value)(policy, discount))
+    assert np.linalg.norm(exact) > 0.01
+    weights = reward_to_go(process.episodes, discount=discount)
+    for tabulated in (True, False):
+        estimates = process.gradients(policy, weights, tabulated=tabulated)
+        np.testing.assert_allclose(probability @ estimates, exact, atol=1e-10)
+
+
+def mutations(process, discount):
+    """Weights that a slip of the pen would give."""
+    episodes = process.episodes
+    right = reward_to_go(episodes, discount=discount)
+    rewards = jnp.where(episodes.running, episodes.rewards, 0.0)
+    powers = discount ** jnp.arange(HORIZON)
+    return {
+        "without gamma^(t-1)": right / powers[:, None],
+        "without the last reward": right - powers[-1] * rewards[-1],
+        "without the reward at t": right - powers[:, None] * rewards,
+        "rewards after the end": jnp.cumsum((powers[:, None] * episodes.rewards)[::-1], 0)[::-1],
+    }
+
+
+@pytest.mark.parametrize(
+    "slip",
+    [
+        "without gamma^(t-1)",
+        "without the last reward",
+        "without the reward at t",
+        "rewards after the end",
+    ],
+)
+def test_wrong_weights_are_found_out(slip):
+    process = enumerate_process(7, terminating=True)
+    policy = make_policy("tabular", jax.random.key(3))
+    exact = flat(eqx.filter_grad(process.value)(policy, 0.9))
+    estimates = process.gradients(policy, mutations(process, 0.9)[slip])
+    error = np.asarray(process.probability(policy)) @ estimates - exact
+    assert np.linalg.norm(error) > 0.01
+
+
+@pytest.mark.parametrize("discount", [1.0, 0.9])
+def test_rewards_before_t_change_the_variance_only(discount):
+    process = enumerate_process(11)
+    policy = make_policy("tabular", jax.random.key(5))
+    probability = np.asarray(process.probability(policy))
+    to_go = reward_to_go(process.episodes, discount=discount)
+    whole = jnp.broadcast_to(to_go[:1], to_go.shape)
+    moments = []
+    for weights in (to_go, whole):
+        estimates = process.gradients(policy, weights)
+        mean = probability @ estimates
+        moments.append((mean, probability @ ((estimates - mean) ** 2).sum(axis=1)))
+    np.testing.assert_allclose(moments[0][0], moments[1][0], atol=1e-10)
+    assert moments[1][1] > 1.05 * moments[0][1]
+
+
+def test_barrier_is_the_average_over_visited_inputs():
+    """The gradient with zero weights is the autodiff of the barrier, written out by hand."""
+    process = enumerate_process(2, terminating=True)
+    policy = make_policy("tabular", jax.random.key(1))
+    episodes = process.episodes
+
+    def barrier(policy):
+        rows = policy.log_rows(episodes.memories, episodes.observations, episodes.states)
+        pushed = sum(row.mean(axis=-1) for row in rows)
+        return 0.3 * jnp.sum(pushed * episodes.running) / episodes.running.sum()
+
+    zero = jnp.zeros_like(episodes.rewards)
+    for tabulated in (True, False):
+        gradient, _ = sampled_gradient(policy, episodes, zero, barrier=0.3, tabulated=tabulated)
+        np.testing.assert_allclose(
+            flat(gradient), flat(eqx.filter_grad(barrier)(policy)), atol=1e-12
+        )

@@ -14,8 +14,11 @@ The episode starts in a uniformly random cell other than 10, the goal. Moves are
 move without an edge leaves the agent where it is. Reaching the goal pays 1 and ends the episode.
 """
 
+from typing import TYPE_CHECKING
+
 import equinox as eqx
 import numpy as np
+from jaxtyping import Array, Int
 
 from asmpg._check import check_integer, check_number
 from asmpg.envs._finite_environment import (
@@ -25,6 +28,11 @@ from asmpg.envs._finite_environment import (
 )
 from asmpg.envs._finite_model import FiniteModel
 from asmpg.envs._grid import grid_successors
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from asmpg.envs._episode import Episode
 
 NORTH, SOUTH, EAST, WEST = range(4)
 GOAL = 10
@@ -67,3 +75,14 @@ class CheeseMaze(AbstractFiniteEnvironment):
     def action_names(self) -> tuple[str, ...]:
         """The four directions."""
         return ("north", "south", "east", "west")
+
+    def describe_state(self, state: Int[Array | np.ndarray, ""]) -> str:
+        """The cell and where it lies."""
+        x, y = CELLS[int(state)]
+        return f"cell {int(state)} (x={x}, y={y})"
+
+    def draw(self, axes: "Axes", episode: "Episode") -> None:
+        """The maze, seen from above."""
+        from asmpg.envs.drawing import draw_maze
+
+        draw_maze(axes, self, episode)

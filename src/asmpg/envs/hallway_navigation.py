@@ -15,8 +15,11 @@ The agent sees which of its four neighbours are walls: observation `8 N + 4 E + 
 deterministic; bumping into a wall costs more than a move. The goal ends the episode.
 """
 
+from typing import TYPE_CHECKING
+
 import equinox as eqx
 import numpy as np
+from jaxtyping import Array, Int
 
 from asmpg._check import check_integer, check_number
 from asmpg.envs._finite_environment import (
@@ -26,6 +29,11 @@ from asmpg.envs._finite_environment import (
 )
 from asmpg.envs._finite_model import FiniteModel
 from asmpg.envs._grid import grid_successors
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from asmpg.envs._episode import Episode
 
 NORTH, EAST, SOUTH, WEST = range(4)
 WIDTH, HEIGHT = 7, 4
@@ -82,3 +90,14 @@ class HallwayNavigation(AbstractFiniteEnvironment):
     def action_names(self) -> tuple[str, ...]:
         """The four directions."""
         return ("north", "east", "south", "west")
+
+    def describe_state(self, state: Int[Array | np.ndarray, ""]) -> str:
+        """The cell and where it lies."""
+        x, y = CELLS[int(state)]
+        return f"cell {int(state)} (x={x}, y={y})"
+
+    def draw(self, axes: "Axes", episode: "Episode") -> None:
+        """The maze, seen from above."""
+        from asmpg.envs.drawing import draw_maze
+
+        draw_maze(axes, self, episode)

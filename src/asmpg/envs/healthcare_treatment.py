@@ -18,7 +18,7 @@ The episode ends at recovery, `h' >= 2`, or failure, `h' <= -1`. Toxicity and re
 past actions alone, so a memory can reconstruct them.
 """
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import equinox as eqx
 import jax
@@ -28,6 +28,11 @@ from jaxtyping import Array, Bool, Float, Key
 from asmpg._check import check_integer, check_number
 from asmpg.envs._environment import Action, Environment
 from asmpg.envs._spaces import Box, Discrete
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from asmpg.envs._episode import Episode
 
 NONE, MILD, AGGRESSIVE = range(3)
 RECOVERY, FAILURE = 2.0, -1.0
@@ -157,3 +162,9 @@ class HealthcareTreatment(Environment[PatientState]):
             f"health {float(state.health):+.2f}, toxicity {float(state.toxicity):.2f}, "
             f"resistance {float(state.resistance):.2f}"
         )
+
+    def draw(self, axes: "Axes", episode: "Episode") -> None:
+        """The patient's chart."""
+        from asmpg.envs.drawing import draw_patient
+
+        draw_patient(axes, self, episode)

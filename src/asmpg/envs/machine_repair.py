@@ -17,8 +17,11 @@ A failed repair removes no wear: that clause is what makes memory matter. The ma
 and healthy and runs for ever, up to the time limit.
 """
 
+from typing import TYPE_CHECKING
+
 import equinox as eqx
 import numpy as np
+from jaxtyping import Array, Int
 
 from asmpg._check import check_integer, check_number
 from asmpg.envs._finite_environment import (
@@ -27,6 +30,11 @@ from asmpg.envs._finite_environment import (
     sampling_tables,
 )
 from asmpg.envs._finite_model import FiniteModel
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from asmpg.envs._episode import Episode
 
 HEALTHY, DEGRADED = range(2)
 CONTINUE, REPAIR = range(2)
@@ -140,3 +148,14 @@ class MachineRepair(AbstractFiniteEnvironment):
     def action_names(self) -> tuple[str, ...]:
         """Continue or repair."""
         return ("continue", "repair")
+
+    def describe_state(self, state: Int[Array | np.ndarray, ""]) -> str:
+        """Condition and wear."""
+        condition, wear = condition_and_wear(int(state))
+        return f"{('healthy', 'degraded')[condition]}, wear {wear / MAX_WEAR:.1f}"
+
+    def draw(self, axes: "Axes", episode: "Episode") -> None:
+        """The machine's record."""
+        from asmpg.envs.drawing import draw_machine
+
+        draw_machine(axes, self, episode)

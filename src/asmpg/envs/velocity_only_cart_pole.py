@@ -18,7 +18,7 @@ degrees.
 """
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import equinox as eqx
 import jax
@@ -28,6 +28,11 @@ from jaxtyping import Array, Bool, Float, Key
 from asmpg._check import check_integer, check_number
 from asmpg.envs._environment import Action, Environment
 from asmpg.envs._spaces import Box, Discrete
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from asmpg.envs._episode import Episode
 
 LEFT, RIGHT = range(2)
 
@@ -163,6 +168,12 @@ class VelocityOnlyCartPole(Environment[CartPoleState]):
             f"pole {math.degrees(float(state.angle)):+.1f}° "
             f"turning {math.degrees(float(state.angular_velocity)):+.0f}°/s"
         )
+
+    def draw(self, axes: "Axes", episode: "Episode") -> None:
+        """The cart and its pole."""
+        from asmpg.envs.drawing import draw_cart_pole
+
+        draw_cart_pole(axes, self, episode)
 
 
 def _velocities(state: CartPoleState) -> Float[Array, "2"]:

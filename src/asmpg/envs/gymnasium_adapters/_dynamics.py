@@ -37,7 +37,10 @@ def start(environment: Environment[Any], stream: UInt32[Array, "2"]) -> tuple[Ru
     rest, key = jax.random.split(_key(stream))
     observation, state = environment.reset(jax.random.fold_in(key, 0))
     running = Running(
-        jax.random.key_data(rest), jax.random.key_data(key), jnp.zeros((), jnp.int32), state
+        stream=jax.random.key_data(rest),
+        key=jax.random.key_data(key),
+        time=jnp.zeros((), jnp.int32),
+        state=jax.tree.map(_strongly_typed, state),
     )
     return running, _outcome(observation, 0.0, False, False)
 
@@ -50,8 +53,9 @@ def advance(
     observation, state, reward, terminated = environment.step(
         jax.random.fold_in(_key(running.key), time), running.state, action
     )
-    truncated = (time >= environment.max_steps) & ~terminated
+    truncated = (time >= environment.max_steps) & ~jnp.asarray(terminated)
     outcome = _outcome(observation, reward, terminated, truncated)
+    state = jax.tree.map(_strongly_typed, state)
     return running._replace(time=time, state=state), outcome
 
 
@@ -109,6 +113,12 @@ def stream_of(generator: np.random.Generator) -> UInt32[np.ndarray, "2"]:
 
 def _key(data: UInt32[Array, "2"]) -> Key[Array, ""]:
     return jax.random.wrap_key_data(data, impl="threefry2x32")
+
+
+def _strongly_typed(leaf: Any) -> Array:
+    """A weakly typed number in the state would have the next step compiled once more."""
+    array = jnp.asarray(leaf)
+    return array.astype(array.dtype)
 
 
 def _outcome(

@@ -47,12 +47,12 @@ class Recorder:
 
         A step is an action, its reward, and the flags terminated and truncated.
         """
-        states = jax.device_get(states)
         for i, episode in enumerate(self.episodes):
-            state = jax.tree.map(lambda leaf, i=i: leaf[i], states)
+            state = jax.device_get(jax.tree.map(lambda leaf, i=i: leaf[i], states))
+            observation = np.array(observations[i])
             if started[i]:
-                self.episodes[i] = Episode([state], [observations[i]])
+                self.episodes[i] = Episode([state], [observation])
             elif episode is not None and steps is not None:
                 action, reward, terminated, truncated = steps[i]
-                episode.append(state, observations[i], action, reward, terminated)
+                episode.append(state, observation, action, reward, terminated)
                 episode.truncated = truncated

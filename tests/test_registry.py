@@ -30,6 +30,7 @@ def test_every_environment_keeps_the_contract(name):
         first, state = env.reset(key)
         return first, jax.lax.scan(step, state, jax.random.split(key, 300))[1]
 
+    jax.jit(env.step)(jax.random.key(0), jax.jit(env.reset)(jax.random.key(0))[1], 1)
     first, (observations, rewards) = jax.device_get(play(jax.random.split(jax.random.key(0), 16)))
     assert first.shape[1:] == env.observation_space.shape
     for observation in [*first, *observations.reshape(-1, *env.observation_space.shape)]:

@@ -60,6 +60,10 @@ class Environment(eqx.Module, Generic[State]):
     def reward_bound(self) -> float:
         """A number `r_max` with `|r_t| <= r_max` always."""
 
+    def __hash__(self) -> int:
+        """By structure, so that `jax.jit(environment.step)` works; equality compares everything."""
+        return hash(jax.tree.structure(self))
+
     @property
     def name(self) -> str:
         """The name shown to people."""

@@ -53,11 +53,10 @@ class Enumeration(eqx.Module):
 
         def one(episode, weights):
             episode = jax.tree.map(lambda leaf: leaf[:, None], episode)
-            episode = eqx.tree_at(lambda e: e.longest, episode, jnp.asarray(HORIZON))
             return sampled_gradient(policy, episode, weights[:, None], **options)[0]
 
-        columns = eqx.tree_at(lambda e: e.longest, self.episodes, jnp.zeros((1, weights.shape[1])))
-        return flat(jax.vmap(one, in_axes=1, out_axes=0)(columns, weights), batched=True)
+        every = eqx.filter_jit(jax.vmap(one, in_axes=1, out_axes=0))
+        return flat(every(self.episodes, weights), batched=True)
 
 
 def flat(tree, *, batched=False):
@@ -96,7 +95,7 @@ def enumerate_process(seed, *, terminating=False):
             columns[name].append(value)
     o, s, a, r, running = (jnp.asarray(columns[name]).T for name in ("o", "s", "a", "r", "running"))
     o, s, a = (part.astype(jnp.int32) for part in (o, s, a))
-    episodes = Episodes(o, s, a, r, running, jnp.asarray(HORIZON))
+    episodes = Episodes(o, s, a, r, running)
     return Enumeration(episodes, jnp.asarray(columns["p"]))
 
 

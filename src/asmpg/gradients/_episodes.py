@@ -11,8 +11,7 @@ class Episodes(eqx.Module):
     """`N` episodes of at most `T` steps, time first.
 
     Row `t` (counted from 0) holds `O_{t+1}, S_{t+1}, A_{t+1}, r_{t+1}` and whether the episode
-    still ran when they came about; what lies beyond its end means nothing. No episode is longer
-    than `longest`.
+    still ran when they came about; what lies beyond its end means nothing.
     """
 
     observations: Shaped[Array, "T N *observation"]
@@ -20,7 +19,6 @@ class Episodes(eqx.Module):
     actions: Int[Array, "T N"]
     rewards: Float[Array, "T N"]
     running: Bool[Array, "T N"]
-    longest: Int[Array, ""]
 
     @property
     def memories(self) -> AgentMemory:

@@ -5,14 +5,14 @@ from typing import TypeVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, Shaped
+from jaxtyping import Array, Bool, Float, Int
 
 from asmpg.gradients._episodes import Episodes
 from asmpg.policies import ASMPolicy, KernelTables, log_probability
 
 Kernels = TypeVar("Kernels", ASMPolicy, KernelTables)
-#: How many time steps are differentiated at once.
-_BLOCK = 40
+#: How many steps are differentiated at once.
+_BLOCK = 128
 
 
 class Spread(eqx.Module):
@@ -54,28 +54,28 @@ def sampled_gradient(
 def _objective_gradient(
     kernels: Kernels, episodes: Episodes, weights: Float[Array, "T N"], barrier: float
 ) -> tuple[Kernels, Spread]:
-    """Differentiate block by block of time steps, as many as the longest episode needs."""
-    count = episodes.running.sum(dtype=weights.dtype)
+    """Differentiate block by block of steps, as many blocks as there are steps to fill them."""
     num_episodes = weights.shape[1]
+    order, count = _running_first(episodes.running)
     rows = (
         episodes.memories,
         episodes.observations,
         episodes.states,
         episodes.actions,
-        episodes.running,
         weights,
     )
-    length = min(_BLOCK, weights.shape[0])
-    blocks = jax.tree.map(lambda leaf: _in_blocks(leaf, length), rows)
 
     def objective(kernels: Kernels, index: Int[Array, ""]) -> tuple[Float[Array, ""], Spread]:
-        memory, observation, state, action, running, weight = jax.tree.map(
-            lambda leaf: leaf[index], blocks
+        place = index * _BLOCK + jnp.arange(_BLOCK)
+        chosen = order[place]
+        memory, observation, state, action, weight = jax.tree.map(
+            lambda leaf: leaf.reshape(-1, *leaf.shape[2:])[chosen], rows
         )
         log_nu, log_phi = kernels.log_rows(memory, observation, state)
         score = log_probability(log_nu, log_phi, state, action)
         pushed = log_nu.mean(axis=-1) + log_phi.mean(axis=-1)
         step = weight * score / num_episodes + barrier * pushed / count
+        running = place < count
         spread = Spread(
             *(jnp.sum(jnp.where(running, _entropy(law), 0.0)) / count for law in (log_nu, log_phi))
         )
@@ -88,14 +88,20 @@ def _objective_gradient(
 
     zero = jax.tree.map(jnp.zeros_like, eqx.filter(kernels, eqx.is_inexact_array))
     nothing = Spread(jnp.zeros((), weights.dtype), jnp.zeros((), weights.dtype))
-    needed = (episodes.longest + length - 1) // length
+    needed = (count + _BLOCK - 1) // _BLOCK
     return jax.lax.fori_loop(0, needed, add_block, (zero, nothing))
 
 
-def _in_blocks(rows: Shaped[Array, "T *rest"], length: int) -> Shaped[Array, "B L *rest"]:
-    """Cut the time axis into blocks, the last filled up with zeros."""
-    padding = [(0, -len(rows) % length)] + [(0, 0)] * (rows.ndim - 1)
-    return jnp.pad(rows, padding).reshape(-1, length, *rows.shape[1:])
+def _running_first(running: Bool[Array, "T N"]) -> tuple[Int[Array, " P"], Int[Array, ""]]:
+    """Where the steps of running episodes are, packed together, and how many there are.
+
+    The list is filled up to a whole number of blocks.
+    """
+    ran = running.reshape(-1)
+    place = jnp.where(ran, jnp.cumsum(ran) - 1, ran.size)
+    packed = jnp.zeros(ran.size + -ran.size % _BLOCK, jnp.int32)
+    order = packed.at[place].set(jnp.arange(ran.size, dtype=jnp.int32), mode="drop")
+    return order, ran.sum(dtype=jnp.int32)
 
 
 def _entropy(log_law: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:

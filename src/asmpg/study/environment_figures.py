@@ -9,7 +9,6 @@ import numpy as np
 from asmpg.envs import Environment, random_episode
 from asmpg.exact import Yardsticks
 
-#: The criterion that tells policies apart: the paper's metric.
 _MARKERS = {
     "random": ("o", "uniformly random"),
     "memoryless_deterministic": ("v", "best memoryless, deterministic"),
@@ -22,18 +21,32 @@ _MARKERS = {
 def draw_environments(
     environments: Mapping[str, Environment[Any]], folder: Path, *, steps: int, seed: int = 0
 ) -> list[Path]:
-    """Draw each environment after some random steps, one PNG each."""
+    """Draw each environment after some random steps: one PNG each, and all in one, `gallery.png`."""
     from matplotlib.image import imsave
 
     from asmpg.envs.drawing import picture
 
     folder.mkdir(parents=True, exist_ok=True)
-    paths = []
-    for name, environment in environments.items():
-        episode = random_episode(environment, seed=seed, steps=steps)
-        paths.append(folder / f"{name}.png")
-        imsave(paths[-1], picture(environment, episode, size=(960, 720)))
+    pictures = {
+        name: picture(
+            environment, random_episode(environment, seed=seed, steps=steps), size=(960, 720)
+        )
+        for name, environment in environments.items()
+    }
+    if len(pictures) > 1:
+        pictures["gallery"] = _side_by_side(list(pictures.values()), columns=3)
+    paths = [folder / f"{name}.png" for name in pictures]
+    for path, image in zip(paths, pictures.values(), strict=True):
+        imsave(path, image)
     return paths
+
+
+def _side_by_side(images: list[np.ndarray], *, columns: int) -> np.ndarray:
+    """Images of one size in rows, the last row filled up with white; half the resolution."""
+    blank = np.full_like(images[0], 255)
+    images = images + [blank] * (-len(images) % columns)
+    rows = [np.concatenate(images[i : i + columns], axis=1) for i in range(0, len(images), columns)]
+    return np.concatenate(rows)[::2, ::2]
 
 
 def draw_yardsticks(measured: Mapping[str, Yardsticks], folder: Path) -> Path:

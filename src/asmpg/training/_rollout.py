@@ -49,6 +49,6 @@ def play_episodes(
 
     first: tuple[Int[Array, ""], *tuple[Any, ...]]
     first = (jnp.zeros((), jnp.int32), state, memory, observation, running, record)
-    longest, *_, record = jax.lax.while_loop(unfinished, step, first)
+    *_, record = jax.lax.while_loop(unfinished, step, first)
     observations, states, actions, rewards, ran = record
-    return Episodes(observations, states, actions, rewards, ran, longest)
+    return Episodes(observations, states, actions, rewards, ran)

@@ -1,0 +1,83 @@
+"""`asmpg envs` tells people and machines what the environments are and what is reachable in them."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from asmpg.cli import main
+
+NAMES = [
+    "CheeseMaze",
+    "HallwayNavigation",
+    "HealthcareTreatment",
+    "MachineRepair",
+    "VelocityOnlyCartPole",
+]
+
+
+@pytest.fixture(scope="module")
+def listing():
+    """What a user gets, from a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "asmpg.cli", "envs", "--json"], capture_output=True, check=True
+    )
+    return {entry["name"]: entry for entry in json.loads(done.stdout)}
+
+
+def test_json_has_every_environment_and_every_value(listing):
+    assert list(listing) == NAMES
+    for name, entry in listing.items():
+        assert entry["max_steps"] == 200
+        assert {"observation", "actions", "r_max", "options"} <= set(entry)
+        for kind in ("random", "memoryless", "history_optimal", "full_state"):
+            value = entry["values"][kind]
+            assert {"discounted", "undiscounted"} <= set(value)
+            if name in ("CheeseMaze", "HallwayNavigation"):
+                assert "reward_per_step" in value
+    assert [listing[name]["r_max"] for name in NAMES] == [1, 5, 54, 1, 1]
+
+
+def test_knowing_more_is_never_worth_less(listing):
+    """Up to the noise of simulated values: three standard errors, or 0.3 at the most."""
+    order = ["random", "memoryless", "history_optimal", "full_state"]
+    for entry in listing.values():
+        for criterion in ("discounted", "undiscounted"):
+            values = [entry["values"][kind][criterion] for kind in order]
+            assert all(
+                after >= before - 0.3 for before, after in zip(values, values[1:], strict=False)
+            )
+
+
+def test_values_of_the_real_valued_environments(listing):
+    """The reference page: Monte Carlo and local search, so within its stated errors or better."""
+    healthcare, cart_pole = (listing[n]["values"] for n in (NAMES[2], NAMES[4]))
+    assert healthcare["random"]["discounted"] == pytest.approx(-27.2, abs=0.3)
+    assert healthcare["random"]["undiscounted"] == pytest.approx(-54.1, abs=0.3)
+    assert healthcare["memoryless"]["discounted"] >= 3.59 - 0.2
+    assert healthcare["memoryless"]["undiscounted"] >= -1.49 - 0.3
+    assert healthcare["full_state"]["discounted"] == pytest.approx(40.5, abs=0.4)
+    assert healthcare["full_state"]["undiscounted"] == pytest.approx(51.9, abs=0.4)
+    assert cart_pole["random"]["undiscounted"] == pytest.approx(22.24, abs=0.15)
+    for kind in ("memoryless", "history_optimal", "full_state"):
+        assert cart_pole[kind]["undiscounted"] == pytest.approx(200, abs=1e-6)
+        assert cart_pole[kind]["discounted"] == pytest.approx(86.602033, abs=1e-6)
+
+
+def test_one_environment_in_detail_with_pictures(capsys, tmp_path):
+    main(["envs", "CheeseMaze", "--pictures", str(tmp_path)])
+    shown = capsys.readouterr().out
+    assert "north, south, east, west" in shown
+    assert "0.9675" in shown
+    assert "@" in shown
+    assert {path.name for path in tmp_path.iterdir()} == {"CheeseMaze.png", "yardsticks.png"}
+
+
+def test_an_unknown_name_is_a_usage_error(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["envs", "ChesseMaze"])
+    assert stopped.value.code == 2
+    error = capsys.readouterr().err
+    assert "did you mean CheeseMaze" in error
+    assert error.count("\n") == 1

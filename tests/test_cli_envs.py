@@ -1,5 +1,6 @@
-"""`asmpg envs` tells people and machines what the environments are and what is reachable in them."""
+"""`asmpg envs` tells people and machines what the environments are and what can be reached."""
 
+import itertools
 import json
 import subprocess
 import sys
@@ -45,9 +46,7 @@ def test_knowing_more_is_never_worth_less(listing):
     for entry in listing.values():
         for criterion in ("discounted", "undiscounted"):
             values = [entry["values"][kind][criterion] for kind in order]
-            assert all(
-                after >= before - 0.3 for before, after in zip(values, values[1:], strict=False)
-            )
+            assert all(after >= before - 0.3 for before, after in itertools.pairwise(values))
 
 
 def test_values_of_the_real_valued_environments(listing):

@@ -21,7 +21,7 @@ _MARKERS = {
 def draw_environments(
     environments: Mapping[str, Environment[Any]], folder: Path, *, steps: int, seed: int = 0
 ) -> list[Path]:
-    """Draw each environment after some random steps: one PNG each, and all in one, `gallery.png`."""
+    """Draw each environment after some random steps, one PNG each, and all in `gallery.png`."""
     from matplotlib.image import imsave
 
     from asmpg.envs.drawing import picture

@@ -118,7 +118,7 @@ def test_acting_draws_from_the_kernels(policy):
     memory = AgentMemory(*(jnp.full(draws, n, jnp.int32) for n in (2, 1, 3)))
     observation = jnp.full(draws, 2)
     uniforms = jax.random.uniform(jax.random.key(3), (draws, 2))
-    drawn = jax.jit(jax.vmap(actor(policy).act))(memory, observation, uniforms)
+    drawn = jax.jit(jax.vmap(actor(policy).act))(memory, observation, jnp.zeros(len(uniforms)), uniforms)
     assert (drawn.time == 4).all()
     one = jax.tree.map(lambda leaf: leaf[0], memory)
     joint = jnp.exp(
@@ -132,7 +132,7 @@ def test_acting_draws_from_the_kernels(policy):
 def test_acting_greedily_takes_the_most_probable(policy):
     memory, observation, _ = steps(jax.random.key(4))
     uniforms = jax.random.uniform(jax.random.key(5), (200, 2))
-    drawn = jax.vmap(actor(policy, greedy=True).act)(memory, observation, uniforms)
+    drawn = jax.vmap(actor(policy, greedy=True).act)(memory, observation, jnp.zeros(len(uniforms)), uniforms)
     np.testing.assert_array_equal(
         drawn.state, policy.log_rows(memory, observation, drawn.state)[0].argmax(axis=-1)
     )
@@ -162,7 +162,7 @@ def test_network_and_table_actors_play_alike():
     memory, observation, _ = steps(jax.random.key(6))
     uniforms = jax.random.uniform(jax.random.key(7), (200, 2))
     one, other = (
-        jax.vmap(acting.act)(memory, observation, uniforms) for acting in (actor(policy), direct)
+        jax.vmap(acting.act)(memory, observation, jnp.zeros(len(uniforms)), uniforms) for acting in (actor(policy), direct)
     )
     assert eqx.tree_equal(one, other)
     assert env.action_space.n == 4

@@ -2,6 +2,8 @@
 
 from asmpg.methods._asmpg import ASMPG as ASMPG
 from asmpg.methods._asmpg import Learner as Learner
-from asmpg.methods._asmpg import UpdateMetrics as UpdateMetrics
+from asmpg.methods._method import Experience as Experience
+from asmpg.methods._method import Method as Method
+from asmpg.methods._method import Metrics as Metrics
 from asmpg.methods._paper import PAPER_SEEDS as PAPER_SEEDS
 from asmpg.methods._paper import PAPER_SIZES as PAPER_SIZES

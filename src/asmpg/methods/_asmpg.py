@@ -7,20 +7,25 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Key
 
 from asmpg._check import check_integer, check_number, check_one_of
 from asmpg.envs import Box, Discrete, Environment
 from asmpg.gradients import Episodes, reward_to_go, sampled_gradient
+from asmpg.methods._method import Experience, Method, Metrics, all_finite
 from asmpg.methods._paper import PAPER_SIZES
 from asmpg.policies import (
     Activation,
+    ASMActor,
     ASMPolicy,
     JointTabularPolicy,
+    KernelTables,
     MLPPolicy,
     TabularPolicy,
     TimeIndexedPolicy,
+    actor,
 )
+from asmpg.rollouts import play_episodes
 
 Objective = Literal["discounted", "episodic"]
 PolicyKind = Literal["mlp", "tabular", "joint"]
@@ -35,15 +40,7 @@ class Learner(eqx.Module):
     optimiser: optax.OptState
 
 
-class UpdateMetrics(eqx.Module):
-    """What one update tells about itself."""
-
-    gradient_norm: Float[Array, ""]
-    nu_entropy: Float[Array, ""]
-    phi_entropy: Float[Array, ""]
-
-
-class ASMPG(eqx.Module):
+class ASMPG(Method[Learner]):
     """Agent State-Markov Policy Gradient, Algorithms 1 and 2.
 
     Every update plays `episodes_per_update` whole episodes, forms the gradient estimate of
@@ -53,6 +50,7 @@ class ASMPG(eqx.Module):
     """
 
     name: ClassVar[str] = "asmpg"
+    metric_names: ClassVar[tuple[str, ...]] = ("gradient_norm", "nu_entropy", "phi_entropy")
 
     num_states: int | None = eqx.field(static=True, default=None)
     hidden: int | None = eqx.field(static=True, default=None)
@@ -92,15 +90,44 @@ class ASMPG(eqx.Module):
             policy = make(key)
         return Learner(policy, self._transformation().init(eqx.filter(policy, eqx.is_array)))
 
-    def update(self, learner: Learner, episodes: Episodes) -> tuple[Learner, UpdateMetrics]:
+    def improve(
+        self, environment: Environment[Any], learner: Learner, key: Key[Array, ""]
+    ) -> tuple[Learner, Experience, Metrics]:
+        """Play `episodes_per_update` episodes and take one step along their gradient."""
+        player = self.actor(learner)
+        episodes = play_episodes(environment, player, key, num_episodes=self.episodes_per_update)
+        learner, metrics = self.update(learner, episodes)
+        seen = (episodes.observations, episodes.rewards, metrics["gradient_norm"])
+        experience = Experience(
+            episodes.lengths.sum(),
+            jnp.asarray(self.episodes_per_update, jnp.int32),
+            all_finite(seen),
+        )
+        return learner, experience, metrics
+
+    def update(self, learner: Learner, episodes: Episodes) -> tuple[Learner, Metrics]:
         """One step along the gradient estimated from `episodes`, which `learner.policy` played."""
         weights = reward_to_go(episodes, discount=self.return_discount)
         gradient, spread = sampled_gradient(learner.policy, episodes, weights, barrier=self.barrier)
         descent = jax.tree.map(jnp.negative, gradient)
         step, optimiser = self._transformation().update(descent, learner.optimiser)
         policy = eqx.apply_updates(learner.policy, step)
-        metrics = UpdateMetrics(optax.tree.norm(gradient), spread.nu_entropy, spread.phi_entropy)
+        metrics = {
+            "gradient_norm": optax.tree.norm(gradient),
+            "nu_entropy": spread.nu_entropy,
+            "phi_entropy": spread.phi_entropy,
+        }
         return Learner(policy, optimiser), metrics
+
+    def actor(self, learner: Learner, *, greedy: bool = False) -> ASMActor:
+        """The policy, ready to play."""
+        return actor(learner.policy, greedy=greedy)
+
+    def tables(self, learner: Learner) -> KernelTables | None:
+        """The policy on every input, where observations are finite."""
+        if learner.policy.num_observations is None:
+            return None
+        return learner.policy.tabulate()
 
     @property
     def return_discount(self) -> float:

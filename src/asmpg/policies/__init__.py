@@ -1,9 +1,11 @@
 """Agent State-Markov policies: the kernels nu and phi."""
 
 from asmpg.policies._actor import Actor as Actor
+from asmpg.policies._actor import ASMActor as ASMActor
 from asmpg.policies._actor import NetworkActor as NetworkActor
 from asmpg.policies._actor import TableActor as TableActor
 from asmpg.policies._actor import actor as actor
+from asmpg.policies._actor import draw as draw
 from asmpg.policies._kernel_tables import KernelTables as KernelTables
 from asmpg.policies._kernel_tables import every_input as every_input
 from asmpg.policies._memory import AgentMemory as AgentMemory

@@ -1,17 +1,45 @@
 """A policy made ready to act: what does not change from step to step is worked out once."""
 
 import abc
+from typing import Generic, TypeVar
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, Shaped
+from jaxtyping import Array, Float, Int, Key, Shaped
 
 from asmpg.policies._kernel_tables import input_index
 from asmpg.policies._memory import AgentMemory
 from asmpg.policies._policy import ASMPolicy
 
+Memory = TypeVar("Memory")
 
-class Actor(eqx.Module):
+
+class Actor(eqx.Module, Generic[Memory]):
+    """What plays: a memory that starts anew with each episode, and a way to act on it."""
+
+    @abc.abstractmethod
+    def start(self, key: Key[Array, ""]) -> Memory:
+        """The memory before the first observation of an episode."""
+
+    @abc.abstractmethod
+    def act(
+        self,
+        memory: Memory,
+        observation: Shaped[Array, "*observation"],
+        reward: Float[Array, ""],
+        uniforms: Float[Array, "2"],
+    ) -> Memory:
+        """Take in `observation` and the `reward` that came with it, and choose an action.
+
+        All chance comes from `uniforms`; at the start of an episode `reward` is zero.
+        """
+
+    @abc.abstractmethod
+    def action(self, memory: Memory) -> Int[Array, ""]:
+        """The action chosen last."""
+
+
+class ASMActor(Actor[AgentMemory]):
     """Acts by sampling: `S_t` from `nu`, then `A_t` from `phi`."""
 
     #: Take the most probable agent state and action instead of drawing them.
@@ -32,25 +60,40 @@ class Actor(eqx.Module):
     ) -> Float[Array, " A"]:
         """The law of the action in agent state `state`."""
 
+    def start(self, key: Key[Array, ""]) -> AgentMemory:
+        """The dummy pair `(s_0, a_0)`."""
+        del key
+        return AgentMemory.empty()
+
     def act(
         self,
         memory: AgentMemory,
         observation: Shaped[Array, "*observation"],
+        reward: Float[Array, ""],
         uniforms: Float[Array, "2"],
     ) -> AgentMemory:
-        """Draw `S_t` and `A_t` with two uniform numbers; they are the memory of the next step."""
-        state = self._draw(self.nu(memory, observation), uniforms[0])
-        action = self._draw(self.phi(memory, observation, state), uniforms[1])
-        return AgentMemory(state, action, memory.time + 1)
+        """Draw `S_t` and `A_t`; they are the memory of the next step. Rewards are not looked at."""
+        del reward
+        state = draw(self.nu(memory, observation), uniforms[0], greedy=self.greedy)
+        law = self.phi(memory, observation, state)
+        return AgentMemory(state, draw(law, uniforms[1], greedy=self.greedy), memory.time + 1)
 
-    def _draw(self, law: Float[Array, " n"], uniform: Float[Array, ""]) -> Int[Array, ""]:
-        if self.greedy:
-            return jnp.argmax(law).astype(jnp.int32)
-        # The last threshold is left out, so that rounding can never step past the last outcome.
-        return jnp.sum(uniform >= jnp.cumsum(law)[:-1], dtype=jnp.int32)
+    def action(self, memory: AgentMemory) -> Int[Array, ""]:
+        """`A_t`."""
+        return memory.action
 
 
-class TableActor(Actor):
+def draw(
+    law: Float[Array, " n"], uniform: Float[Array, ""], *, greedy: bool = False
+) -> Int[Array, ""]:
+    """Draw from `law` by its distribution function, or take the most probable outcome."""
+    if greedy:
+        return jnp.argmax(law).astype(jnp.int32)
+    # The last threshold is left out, so that rounding can never step past the last outcome.
+    return jnp.sum(uniform >= jnp.cumsum(law)[:-1], dtype=jnp.int32)
+
+
+class TableActor(ASMActor):
     """Acts by look-up in the tabulated kernels."""
 
     nu_table: Float[Array, "time X S"]
@@ -82,7 +125,7 @@ class TableActor(Actor):
         )
 
 
-class NetworkActor(Actor):
+class NetworkActor(ASMActor):
     """Acts by evaluating the kernels at each step, as real observations need it."""
 
     policy: ASMPolicy
@@ -107,7 +150,7 @@ class NetworkActor(Actor):
         return jnp.exp(self.policy.log_phi(memory, observation)[state])
 
 
-def actor(policy: ASMPolicy, *, greedy: bool = False) -> Actor:
+def actor(policy: ASMPolicy, *, greedy: bool = False) -> ASMActor:
     """Make `policy` ready to act."""
     if policy.num_observations is not None:
         tables = policy.tabulate()

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from asmpg.envs import Environment, make, random_episode, registered_names
-from asmpg.exact import Yardsticks, yardsticks
+from asmpg.exact import Yardstick, Yardsticks, yardsticks
 
 #: How people read the criteria.
 CRITERIA = {
@@ -122,9 +122,8 @@ def _print_detail(environment: Environment[Any], values: Yardsticks) -> None:
 
 
 def _cell(values: Yardsticks, kind: str, criterion: str) -> str:
-    yardstick = getattr(values, kind)
-    value = None if yardstick is None else getattr(yardstick, criterion)
-    if value is None:
+    yardstick: Yardstick | None = getattr(values, kind)
+    if yardstick is None or (value := getattr(yardstick, criterion)) is None:
         return ""
     mark = {"exact": "", "search": "≥", "simulation": "≈"}[yardstick.kind]
     return f"{mark}{value:.4f}" if abs(value) < 10 else f"{mark}{value:.2f}"

@@ -1,6 +1,5 @@
 """The compiled part of training: from one evaluation to the next."""
 
-import functools
 from typing import Any
 
 import equinox as eqx
@@ -10,15 +9,14 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from asmpg.envs import AbstractFiniteEnvironment, Environment
 from asmpg.exact import ExactReturns, exact_returns
-from asmpg.methods import ASMPG, Learner, UpdateMetrics
-from asmpg.policies import ASMPolicy, actor
-from asmpg.training._rollout import play_episodes
+from asmpg.methods import Method, Metrics
+from asmpg.rollouts import play_for_returns
 
 
 class SeedState(eqx.Module):
     """All there is to one seed between two evaluations; training goes on from it exactly."""
 
-    learner: Learner
+    learner: Any
     key: Key[Array, ""]
     #: Evaluations have a stream of their own: more or fewer of them do not change training.
     evaluation_key: Key[Array, ""]
@@ -29,31 +27,30 @@ class SeedState(eqx.Module):
     finite: Bool[Array, ""]
 
 
-class Evaluation(eqx.Module):
-    """How good the policy is, and how the updates since the last evaluation went.
-
-    Returns are averages over fresh episodes; `reward_per_step` is pooled, all rewards over all
-    steps. The exact values, for finite models, are free of noise, and NaN elsewhere. The last three
-    are averages over the updates since the last evaluation, NaN where there was none.
-    """
-
-    discounted_return: Float[Array, ""]
-    undiscounted_return: Float[Array, ""]
-    reward_per_step: Float[Array, ""]
-    episode_length: Float[Array, ""]
-    exact_discounted: Float[Array, ""]
-    exact_undiscounted: Float[Array, ""]
-    exact_reward_per_step: Float[Array, ""]
-    gradient_norm: Float[Array, ""]
-    nu_entropy: Float[Array, ""]
-    phi_entropy: Float[Array, ""]
+#: How good the policy is, and how the updates since the last evaluation went, by name.
+#:
+#: Returns are averages over fresh episodes; `reward_per_step` is pooled, all rewards over all
+#: steps. The exact values, for finite models and finite memories, are free of noise, and NaN
+#: elsewhere. The method's own numbers are averages over the updates since the last evaluation, NaN
+#: without one.
+Evaluation = dict[str, Float[Array, ""]]
+#: What every evaluation measures, whatever the method.
+MEASURES = (
+    "discounted_return",
+    "undiscounted_return",
+    "reward_per_step",
+    "episode_length",
+    "exact_discounted",
+    "exact_undiscounted",
+    "exact_reward_per_step",
+)
 
 
 class Program(eqx.Module):
     """Training of `method` on `environment`, one seed at a time, as pure compiled functions."""
 
     environment: Environment[Any]
-    method: ASMPG
+    method: Method[Any]
     evaluation_episodes: int = eqx.field(static=True, default=100)
     greedy: bool = eqx.field(static=True, default=False)
     discount: float = eqx.field(static=True, default=0.99)
@@ -69,17 +66,15 @@ class Program(eqx.Module):
     @eqx.filter_jit
     def advance(self, state: SeedState, until: Int[Array, ""]) -> tuple[SeedState, Evaluation]:
         """Update until at least `until` environment steps are done, then evaluate."""
-        nothing = UpdateMetrics(*(jnp.zeros(()) for _ in range(3)))
+        nothing = {name: jnp.zeros(()) for name in self.method.metric_names}
         before = state.updates
         arrays, rest = eqx.partition(state, eqx.is_array)
 
-        def unfinished(carry: tuple[SeedState, UpdateMetrics]) -> Bool[Array, ""]:
+        def unfinished(carry: tuple[SeedState, Metrics]) -> Bool[Array, ""]:
             state, _ = carry
             return (state.steps < until) & state.finite
 
-        def update(
-            carry: tuple[SeedState, UpdateMetrics],
-        ) -> tuple[SeedState, UpdateMetrics]:
+        def update(carry: tuple[SeedState, Metrics]) -> tuple[SeedState, Metrics]:
             arrays, total = carry
             state, metrics = self._update(eqx.combine(arrays, rest))
             return eqx.filter(state, eqx.is_array), jax.tree.map(jnp.add, total, metrics)
@@ -87,65 +82,50 @@ class Program(eqx.Module):
         arrays, total = jax.lax.while_loop(unfinished, update, (arrays, nothing))
         state = eqx.combine(arrays, rest)
         average = jax.tree.map(lambda metric: metric / (state.updates - before), total)
-        return state, self._evaluate(state, average)
+        return state, self._evaluate(state) | average
 
-    def _update(self, state: SeedState) -> tuple[SeedState, UpdateMetrics]:
-        key, play_key = jax.random.split(state.key)
-        episodes = play_episodes(
-            self.environment,
-            actor(state.learner.policy),
-            play_key,
-            num_episodes=self.method.episodes_per_update,
+    def _update(self, state: SeedState) -> tuple[SeedState, Metrics]:
+        key, improve_key = jax.random.split(state.key)
+        learner, experience, metrics = self.method.improve(
+            self.environment, state.learner, improve_key
         )
-        learner, metrics = self.method.update(state.learner, episodes)
-        data = (episodes.observations, episodes.rewards, metrics.gradient_norm)
         state = SeedState(
             learner,
             key,
             state.evaluation_key,
-            state.steps + episodes.lengths.sum(),
-            state.episodes + episodes.lengths.shape[0],
+            state.steps + experience.steps,
+            state.episodes + experience.episodes,
             state.updates + 1,
-            state.finite & functools.reduce(jnp.logical_and, map(_all_finite, data)),
+            state.finite & experience.finite,
         )
         return state, metrics
 
-    def _evaluate(self, state: SeedState, average: UpdateMetrics) -> Evaluation:
-        key = jax.random.fold_in(state.evaluation_key, state.updates)
-        policy = state.learner.policy
-        episodes = play_episodes(
+    def _evaluate(self, state: SeedState) -> Evaluation:
+        returns = play_for_returns(
             self.environment,
-            actor(policy, greedy=self.greedy),
-            key,
+            self.method.actor(state.learner, greedy=self.greedy),
+            jax.random.fold_in(state.evaluation_key, state.updates),
             num_episodes=self.evaluation_episodes,
+            discount=self.discount,
         )
-        undiscounted = episodes.returns(1.0)
-        exact = self._exact(policy)
-        return Evaluation(
-            discounted_return=episodes.returns(self.discount).mean(),
-            undiscounted_return=undiscounted.mean(),
-            reward_per_step=undiscounted.sum() / episodes.lengths.sum(),
-            episode_length=episodes.lengths.mean(),
-            exact_discounted=jnp.asarray(exact.discounted),
-            exact_undiscounted=jnp.asarray(exact.undiscounted),
-            exact_reward_per_step=jnp.asarray(exact.reward_per_step),
-            gradient_norm=average.gradient_norm,
-            nu_entropy=average.nu_entropy,
-            phi_entropy=average.phi_entropy,
-        )
+        exact = self._exact(state)
+        return {
+            "discounted_return": returns.discounted.mean(),
+            "undiscounted_return": returns.undiscounted.mean(),
+            "reward_per_step": returns.reward_per_step,
+            "episode_length": returns.lengths.mean(),
+            "exact_discounted": jnp.asarray(exact.discounted),
+            "exact_undiscounted": jnp.asarray(exact.undiscounted),
+            "exact_reward_per_step": jnp.asarray(exact.reward_per_step),
+        }
 
-    def _exact(self, policy: ASMPolicy) -> ExactReturns:
-        if not isinstance(self.environment, AbstractFiniteEnvironment):
+    def _exact(self, state: SeedState) -> ExactReturns:
+        tables = self.method.tables(state.learner)
+        if tables is None or not isinstance(self.environment, AbstractFiniteEnvironment):
             return ExactReturns(*(jnp.full((), jnp.nan) for _ in range(4)))
         return exact_returns(
             self.environment.model,
-            policy.tabulate(),
+            tables,
             horizon=self.environment.max_steps,
             discount=self.discount,
         )
-
-
-def _all_finite(values: Array) -> Bool[Array, ""]:
-    if not jnp.issubdtype(values.dtype, jnp.floating):
-        return jnp.asarray(True)
-    return jnp.isfinite(values).all()

@@ -8,11 +8,11 @@ from jaxtyping import Array, Int, Key
 
 from asmpg.envs import Environment
 from asmpg.gradients import Episodes
-from asmpg.policies import Actor, AgentMemory
+from asmpg.policies import AgentMemory, ASMActor
 
 
 def play_episodes(
-    environment: Environment[Any], actor: Actor, key: Key[Array, ""], *, num_episodes: int
+    environment: Environment[Any], actor: ASMActor, key: Key[Array, ""], *, num_episodes: int
 ) -> Episodes:
     """Play `num_episodes` side by side, until the last one has ended or met the time limit.
 
@@ -39,7 +39,7 @@ def play_episodes(
         now = jax.random.fold_in(step_key, time)
         act_key, environment_key = jax.random.split(now)
         uniforms = jax.random.uniform(act_key, (num_episodes, 2))
-        memory = jax.vmap(actor.act)(memory, observation, uniforms)
+        memory = jax.vmap(actor.act)(memory, observation, rewards, uniforms)
         following, state, reward, terminated = jax.vmap(environment.step)(
             jax.random.split(environment_key, num_episodes), state, memory.action
         )

@@ -18,4 +18,6 @@ from asmpg.envs.cheese_maze import CheeseMaze as CheeseMaze
 from asmpg.envs.hallway_navigation import HallwayNavigation as HallwayNavigation
 from asmpg.envs.healthcare_treatment import HealthcareTreatment as HealthcareTreatment
 from asmpg.envs.machine_repair import MachineRepair as MachineRepair
+from asmpg.envs.tiger import Tiger as Tiger
 from asmpg.envs.velocity_only_cart_pole import VelocityOnlyCartPole as VelocityOnlyCartPole
+from asmpg.envs.voicemail import Voicemail as Voicemail

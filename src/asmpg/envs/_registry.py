@@ -11,11 +11,13 @@ from asmpg.envs.cheese_maze import CheeseMaze
 from asmpg.envs.hallway_navigation import HallwayNavigation
 from asmpg.envs.healthcare_treatment import HealthcareTreatment
 from asmpg.envs.machine_repair import MachineRepair
+from asmpg.envs.tiger import Tiger
 from asmpg.envs.velocity_only_cart_pole import VelocityOnlyCartPole
+from asmpg.envs.voicemail import Voicemail
 
 Factory = Callable[..., Any]
 
-#: The paper's environments, in its order.
+#: The paper's environments, in its order, then those of the AIS reference.
 _BUILT_IN: dict[str, Factory] = {
     environment.__name__: environment
     for environment in (
@@ -24,6 +26,8 @@ _BUILT_IN: dict[str, Factory] = {
         HealthcareTreatment,
         MachineRepair,
         VelocityOnlyCartPole,
+        Tiger,
+        Voicemail,
     )
 }
 _registered: dict[str, Factory] = {}

@@ -63,7 +63,7 @@ class ASMPG(Method[Learner]):
     learning_rate: float = eqx.field(static=True, default=1e-3)
     schedule: Schedule = eqx.field(static=True, default="constant")
     barrier: float = eqx.field(static=True, default=0.01)
-    activation: Activation = eqx.field(static=True, default="relu")
+    activation: Activation = eqx.field(static=True, default="tanh")
     observation_scale: tuple[float, ...] | None = eqx.field(static=True, default=None)
 
     def __check_init__(self):

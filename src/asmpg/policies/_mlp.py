@@ -39,7 +39,7 @@ class MLPPolicy(ASMPolicy):
         num_observations: int | None,
         observation_scale: tuple[float, ...] = (),
         hidden: int,
-        activation: Activation = "relu",
+        activation: Activation = "tanh",
         key: Key[Array, ""],
     ):
         """`hidden` is the paper's `d_h`; `observation_scale` has a number per real component."""

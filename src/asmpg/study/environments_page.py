@@ -11,8 +11,9 @@ import rich
 from rich.console import Console
 from rich.table import Table
 
-from asmpg.envs import Environment, make, random_episode, registered_names
+from asmpg.envs import Environment, make, random_episode
 from asmpg.exact import Yardstick, Yardsticks, yardsticks
+from asmpg.methods import PAPER_SIZES
 
 #: How people read the criteria.
 CRITERIA = {
@@ -34,7 +35,7 @@ def show(
     name: str | None, *, as_json: bool, pictures: Path | None, recompute: bool = False
 ) -> None:
     """Print the page of one environment, or of all, and draw it if asked."""
-    environments = {known: make(known) for known in ([name] if name else registered_names())}
+    environments = {known: make(known) for known in ([name] if name else PAPER_SIZES)}
     console = Console(stderr=True)
     measured: dict[str, Yardsticks] = {}
     with console.status("") as status:

@@ -1,0 +1,198 @@
+"""The networks of AIS: history encoder, prediction heads, policy."""
+
+from typing import Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, Key, Shaped
+
+from asmpg._check import check_integer, check_number, check_one_of
+
+Variant = Literal["kl", "mmd"]
+Start = Literal["normal", "zeros"]
+#: Components of the Gaussian mixture that predicts real observations in the KL variant.
+MIXTURE_COMPONENTS = 5
+
+
+class LSTMState(eqx.Module):
+    """The recurrent state: `hidden` is the information state `z`, `cell` is memory only."""
+
+    hidden: Float[Array, "*batch d"]
+    cell: Float[Array, "*batch d"]
+
+
+class LSTM(eqx.Module):
+    """One layer: `c' = sigma(f) c + sigma(i) tanh(g)`, `h' = sigma(o) tanh(c')`.
+
+    Rows are in blocks, one for each of the gates `i, f, g, o`. The two biases add up (an optimiser
+    moves their sum twice). Everything starts uniform in `+-1/sqrt(d)`.
+    """
+
+    input_weight: Float[Array, "gates n"]
+    recurrent_weight: Float[Array, "gates d"]
+    input_bias: Float[Array, " gates"]
+    recurrent_bias: Float[Array, " gates"]
+
+    def __init__(self, inputs: int, dimension: int, *, key: Key[Array, ""]):
+        """`inputs` is the number of inputs."""
+        shape, bound = (4 * dimension, inputs + dimension + 2), dimension**-0.5
+        columns = jax.random.uniform(key, shape, minval=-bound, maxval=bound)
+        self.input_weight, self.recurrent_weight = columns[:, :inputs], columns[:, inputs:-2]
+        self.input_bias, self.recurrent_bias = columns[:, -2], columns[:, -1]
+
+    def advance(self, state: LSTMState, drive: Float[Array, "*batch gates"]) -> LSTMState:
+        """One step; `drive` is the part of the gates that does not depend on the state."""
+        gates = drive + state.hidden @ self.recurrent_weight.T
+        take, keep, candidate, show = jnp.split(gates, 4, axis=-1)
+        cell = jax.nn.sigmoid(keep) * state.cell + jax.nn.sigmoid(take) * jnp.tanh(candidate)
+        return LSTMState(jax.nn.sigmoid(show) * jnp.tanh(cell), cell)
+
+
+class Encoder(eqx.Module):
+    """An input layer with tanh (or none), then an LSTM."""
+
+    input_layer: eqx.nn.Linear | None
+    lstm: LSTM
+
+
+class Heads(eqx.Module):
+    """The reward head and the observation head, two layers each."""
+
+    reward: tuple[eqx.nn.Linear, ...]
+    observation: tuple[eqx.nn.Linear, ...]
+
+
+class AISNetworks(eqx.Module):
+    """The encoder `z_t = LSTM(o_t, a_{t-1}, r_{t-1})`, heads on `(z_t, a_t)`, policy on `z_t`.
+
+    Hidden layers are tanh. Widths are tied to the dimension `d` of `z` by default, as in the
+    reference: `input_width = policy_width = d`, `head_width = max(1, floor(d / 2))`; 0 leaves the
+    input or policy layer out. Linear layers start uniform in `+-1/sqrt(fan_in)`.
+
+    Observations enter one-hot, or real and divided by `observation_scale`, and are predicted in
+    that form. The methods take any batch of steps.
+    """
+
+    encoder: Encoder
+    heads: Heads
+    policy: tuple[eqx.nn.Linear, ...]
+    variant: Variant = eqx.field(static=True)
+    start: Start = eqx.field(static=True)
+    dimension: int = eqx.field(static=True)
+    num_actions: int = eqx.field(static=True)
+    num_observations: int | None = eqx.field(static=True)
+    observation_scale: tuple[float, ...] = eqx.field(static=True)
+
+    def __init__(
+        self,
+        *,
+        dimension: int,
+        num_actions: int,
+        num_observations: int | None,
+        observation_scale: tuple[float, ...] = (),
+        variant: Variant,
+        start: Start = "normal",
+        input_width: int | None = None,
+        head_width: int | None = None,
+        policy_width: int | None = None,
+        key: Key[Array, ""],
+    ):
+        """`observation_scale` has a number per component where `num_observations` is `None`."""
+        d = self.dimension = check_integer("dimension", dimension, low=1)
+        self.num_actions = check_integer("num_actions", num_actions, low=1)
+        self.num_observations = num_observations
+        self.observation_scale = tuple(
+            check_number("observation_scale", scale, low=1e-6) for scale in observation_scale
+        )
+        real = num_observations is None and len(observation_scale) > 0
+        size = len(observation_scale) if real else num_observations
+        size = check_integer("num_observations", size, low=1)
+        check_one_of("variant", variant, ("kl", "mmd"))
+        check_one_of("start", start, ("normal", "zeros"))
+        self.variant, self.start = variant, start
+        keys = jax.random.split(key, 5)
+        inputs = size + num_actions + 1
+        width = d if input_width is None else check_integer("input_width", input_width, low=0)
+        input_layer = eqx.nn.Linear(inputs, width, key=keys[0]) if width else None
+        self.encoder = Encoder(input_layer, LSTM(width or inputs, d, key=keys[1]))
+        outputs = MIXTURE_COMPONENTS * (1 + 2 * size) if real and variant == "kl" else size
+        head_width = max(1, d // 2) if head_width is None else head_width
+        width = check_integer("head_width", head_width, low=1)
+        self.heads = Heads(
+            _layers(keys[2], d + num_actions, width, 1),
+            _layers(keys[3], d + num_actions, width, outputs),
+        )
+        width = d if policy_width is None else check_integer("policy_width", policy_width, low=0)
+        self.policy = _layers(keys[4], d, *([width] if width else []), num_actions)
+
+    def start_state(self, key: Key[Array, ""], batch: tuple[int, ...] = ()) -> LSTMState:
+        """The recurrent state an episode starts from: fresh standard normal noise, or zeros."""
+        shape = (2, *batch, self.dimension)
+        both = jax.random.normal(key, shape) if self.start == "normal" else jnp.zeros(shape)
+        return LSTMState(both[0], both[1])
+
+    def encode_step(
+        self,
+        state: LSTMState,
+        observation: Shaped[Array, "*batch_and_observation"],
+        previous_action: Int[Array, "*batch"],
+        previous_reward: Float[Array, "*batch"],
+        first: Bool[Array, "*batch"],
+    ) -> LSTMState:
+        """Take in `o_t`; `z_t` is the `hidden` of what comes back.
+
+        Where `first`, the previous action and reward are ignored, and `state` is a start state.
+        """
+        drive = self.drive(observation, previous_action, previous_reward, first)
+        return self.encoder.lstm.advance(state, drive)
+
+    def drive(
+        self,
+        observation: Shaped[Array, "*batch_and_observation"],
+        previous_action: Int[Array, "*batch"],
+        previous_reward: Float[Array, "*batch"],
+        first: Bool[Array, "*batch"],
+    ) -> Float[Array, "*batch gates"]:
+        """What the inputs of a step add to the gates: `W tanh(V (e(o), e(a), r) + v) + w`."""
+        seen = self.encode_observation(observation)
+        action = jax.nn.one_hot(previous_action, self.num_actions, dtype=seen.dtype)
+        past = jnp.concatenate([action, previous_reward[..., None].astype(seen.dtype)], axis=-1)
+        inputs = jnp.concatenate([seen, jnp.where(first[..., None], 0, past)], axis=-1)
+        if self.encoder.input_layer is not None:
+            inputs = jnp.tanh(_apply((self.encoder.input_layer,), inputs))
+        lstm = self.encoder.lstm
+        return inputs @ lstm.input_weight.T + (lstm.input_bias + lstm.recurrent_bias)
+
+    def encode_observation(
+        self, observation: Shaped[Array, "*batch_and_observation"]
+    ) -> Float[Array, "*batch n"]:
+        """One-hot, or scaled: the encoder's input and the heads' target."""
+        real = self.encoder.lstm.input_weight.dtype
+        if self.num_observations is not None:
+            return jax.nn.one_hot(observation, self.num_observations, dtype=real)
+        return observation.astype(real) / jnp.asarray(self.observation_scale, real)
+
+    def predict(
+        self, z: Float[Array, "*batch d"], action: Int[Array, "*batch"]
+    ) -> tuple[Float[Array, "*batch"], Float[Array, "*batch outputs"]]:
+        """The reward of `action` in `z`, and the observation head's output for what follows."""
+        code = jax.nn.one_hot(action, self.num_actions, dtype=z.dtype)
+        inputs = jnp.concatenate([z, code], axis=-1)
+        return _apply(self.heads.reward, inputs)[..., 0], _apply(self.heads.observation, inputs)
+
+    def log_policy(self, z: Float[Array, "*batch d"]) -> Float[Array, "*batch A"]:
+        """`log pi(a | z)` for every action."""
+        return jax.nn.log_softmax(_apply(self.policy, z))
+
+
+def _layers(key: Key[Array, ""], *sizes: int) -> tuple[eqx.nn.Linear, ...]:
+    keys = jax.random.split(key, len(sizes) - 1)
+    pairs = zip(sizes[:-1], sizes[1:], keys, strict=True)
+    return tuple(eqx.nn.Linear(before, after, key=key) for before, after, key in pairs)
+
+
+def _apply(layers: tuple[eqx.nn.Linear, ...], inputs: Float[Array, "*b n"]) -> Float[Array, "*b m"]:
+    for layer in layers[:-1]:
+        inputs = jnp.tanh(jnp.vectorize(layer, signature="(n)->(m)")(inputs))
+    return jnp.vectorize(layers[-1], signature="(n)->(m)")(inputs)

@@ -19,6 +19,7 @@ from jaxtyping import Array
 
 import asmpg
 from asmpg.envs import Environment
+from asmpg.methods import PAPER_SIZES
 
 BATCH_SIZES = (1, 64, 1024, 16384)
 STEPS_PER_CALL = 256
@@ -78,13 +79,19 @@ def measure_compiled(environment: Environment[Any], batch: int, seconds: float) 
     return rate(call, seconds)
 
 
+def number_of_actions(space: Any) -> int:
+    """The number of actions in a Gymnasium Discrete space."""
+    return int(space.n)
+
+
 def measure_gymnasium(identifier: str, seconds: float) -> float:
     """A single Gymnasium environment in the usual loop."""
     import gymnasium
 
     env = gymnasium.make(identifier)
     env.reset(seed=0)
-    actions = np.random.default_rng(0).integers(env.action_space.n, size=1000)
+    choices = number_of_actions(env.action_space)
+    actions = np.random.default_rng(0).integers(choices, size=1000)
 
     def call() -> int:
         for action in actions:
@@ -102,7 +109,8 @@ def measure_gymnasium_vector(identifier: str, batch: int, seconds: float) -> flo
 
     env = gymnasium.make_vec(identifier, num_envs=batch)
     env.reset(seed=0)
-    actions = np.random.default_rng(0).integers(env.single_action_space.n, size=(20, batch))
+    choices = number_of_actions(env.single_action_space)
+    actions = np.random.default_rng(0).integers(choices, size=(20, batch))
 
     def call() -> int:
         for action in actions:
@@ -126,7 +134,7 @@ def main() -> None:
         columns += ["gymnasium.make", "make_vec 1024"]
     print(f"{'million steps per second':26}" + "".join(f"{column:>16}" for column in columns))
     results: dict[str, dict[str, float]] = {}
-    for name in asmpg.registered_names():
+    for name in PAPER_SIZES:
         environment = asmpg.make(name)
         rates = [measure_compiled(environment, size, arguments.seconds) for size in BATCH_SIZES]
         if not arguments.no_gymnasium:

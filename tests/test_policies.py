@@ -1,5 +1,7 @@
 """Policies: one contract, whatever their form; tables, rows and sampling agree."""
 
+import functools
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -44,6 +46,11 @@ def steps(key, count=200, horizon=5):
     ]
     memory = AgentMemory(*(part.astype(jnp.int32) for part in draw[:3]))
     return memory, draw[3], jax.random.randint(keys[4], (count,), 0, 3)
+
+
+def act(acting, memory, observation, uniforms):
+    """A batch of steps; rewards do not matter to ASM policies."""
+    return jax.vmap(acting.act)(memory, observation, jnp.zeros(len(uniforms)), uniforms)
 
 
 def test_tables_hold_the_kernels(policy):
@@ -118,7 +125,7 @@ def test_acting_draws_from_the_kernels(policy):
     memory = AgentMemory(*(jnp.full(draws, n, jnp.int32) for n in (2, 1, 3)))
     observation = jnp.full(draws, 2)
     uniforms = jax.random.uniform(jax.random.key(3), (draws, 2))
-    drawn = jax.jit(jax.vmap(actor(policy).act))(memory, observation, jnp.zeros(len(uniforms)), uniforms)
+    drawn = jax.jit(functools.partial(act, actor(policy)))(memory, observation, uniforms)
     assert (drawn.time == 4).all()
     one = jax.tree.map(lambda leaf: leaf[0], memory)
     joint = jnp.exp(
@@ -132,7 +139,7 @@ def test_acting_draws_from_the_kernels(policy):
 def test_acting_greedily_takes_the_most_probable(policy):
     memory, observation, _ = steps(jax.random.key(4))
     uniforms = jax.random.uniform(jax.random.key(5), (200, 2))
-    drawn = jax.vmap(actor(policy, greedy=True).act)(memory, observation, jnp.zeros(len(uniforms)), uniforms)
+    drawn = act(actor(policy, greedy=True), memory, observation, uniforms)
     np.testing.assert_array_equal(
         drawn.state, policy.log_rows(memory, observation, drawn.state)[0].argmax(axis=-1)
     )
@@ -161,8 +168,6 @@ def test_network_and_table_actors_play_alike():
     )
     memory, observation, _ = steps(jax.random.key(6))
     uniforms = jax.random.uniform(jax.random.key(7), (200, 2))
-    one, other = (
-        jax.vmap(acting.act)(memory, observation, jnp.zeros(len(uniforms)), uniforms) for acting in (actor(policy), direct)
-    )
+    one, other = (act(acting, memory, observation, uniforms) for acting in (actor(policy), direct))
     assert eqx.tree_equal(one, other)
     assert env.action_space.n == 4

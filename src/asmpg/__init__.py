@@ -15,20 +15,42 @@ if TYPE_CHECKING:
     from asmpg.envs import make as make
     from asmpg.envs import register as register
     from asmpg.envs import registered_names as registered_names
+    from asmpg.methods import ASMPG as ASMPG
+    from asmpg.study.learning_curve import plot as plot
+    from asmpg.training import Agent as Agent
+    from asmpg.training import Callback as Callback
+    from asmpg.training import CheckpointError as CheckpointError
+    from asmpg.training import RunConfig as RunConfig
+    from asmpg.training import TrainingError as TrainingError
+    from asmpg.training import TrainingResult as TrainingResult
+    from asmpg.training import evaluate as evaluate
+    from asmpg.training import load as load
+    from asmpg.training import train as train
 
 __version__ = "0.1.0"
 
 #: Where each name lives; nothing is imported, jax least of all, before it is asked for.
 _HOME = {
+    "ASMPG": "asmpg.methods",
+    "Agent": "asmpg.training",
+    "Callback": "asmpg.training",
+    "CheckpointError": "asmpg.training",
     "Environment": "asmpg.envs",
     "Episode": "asmpg.envs",
     "FiniteEnvironment": "asmpg.envs",
     "FiniteModel": "asmpg.envs",
+    "RunConfig": "asmpg.training",
+    "TrainingError": "asmpg.training",
+    "TrainingResult": "asmpg.training",
+    "evaluate": "asmpg.training",
+    "load": "asmpg.training",
     "make": "asmpg.envs",
+    "plot": "asmpg.study.learning_curve",
     "register": "asmpg.envs",
     "registered_names": "asmpg.envs",
     "to_gymnasium": "asmpg._gymnasium",
     "to_gymnasium_vector": "asmpg._gymnasium",
+    "train": "asmpg.training",
 }
 
 

@@ -1,19 +1,141 @@
 """The command line: one thin command per user intent. Nothing heavy is imported before it runs."""
 
+import inspect
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
-import tyro
-from tyro.conf import FlagCreatePairsOff, Positional, arg
+from tyro.conf import Positional, arg
+
+from asmpg._command_line import read_command
+from asmpg._errors import CheckpointError, TrainingError
+
+
+def _value(metavar: str) -> Any:
+    return arg(metavar=metavar, help_behavior_hint="")
+
+
+def _option(metavar: str) -> Any:
+    return arg(metavar=metavar, help_behavior_hint="(default: the method's)")
+
+
+def train(
+    environment: Annotated[str | None, Positional, _value("ENVIRONMENT")] = None,
+    *,
+    seeds: Annotated[str, arg(metavar="N|SEED,SEED,...")] = "10",
+    steps: int = 1_000_000,
+    out: Annotated[Path | None, _value("FOLDER")] = None,
+    resume: Annotated[Path | None, _value("RUN")] = None,
+    evaluate_every: int = 10_000,
+    evaluation_episodes: int = 100,
+    greedy: bool = False,
+    tensorboard: bool = False,
+    quiet: bool = False,
+    method: str = "asmpg",
+    num_states: Annotated[int | None, _option("INT")] = None,
+    hidden: Annotated[int | None, _option("INT")] = None,
+    objective: Annotated[
+        Literal["discounted", "episodic"] | None, _option("discounted|episodic")
+    ] = None,
+    discount: Annotated[float | None, _option("FLOAT")] = None,
+    episodes_per_update: Annotated[int | None, _option("INT")] = None,
+    policy: Annotated[
+        Literal["mlp", "tabular", "joint"] | None, _option("mlp|tabular|joint")
+    ] = None,
+    activation: Annotated[Literal["relu", "tanh"] | None, _option("relu|tanh")] = None,
+    time_indexed: bool = False,
+    optimiser: Annotated[Literal["adam", "sgd"] | None, _option("adam|sgd")] = None,
+    learning_rate: Annotated[float | None, _option("FLOAT")] = None,
+    schedule: Annotated[
+        Literal["constant", "decreasing"] | None, _option("constant|decreasing")
+    ] = None,
+    barrier: Annotated[float | None, _option("FLOAT")] = None,
+) -> None:
+    """Train a policy with memory in an environment, once for each seed.
+
+    Args:
+        environment: One of those that `asmpg envs` shows.
+        seeds: How many seeds, the paper's first, or which: 1952,5235. One alone: 1952,
+        steps: Environment steps of each seed.
+        out: Folder of the run; runs/ENVIRONMENT-METHOD if left out.
+        resume: Go on with the run in this folder; it knows its own options.
+        evaluate_every: Environment steps between two evaluations.
+        evaluation_episodes: Fresh episodes in each evaluation.
+        greedy: Evaluate with the most probable agent states and actions.
+        tensorboard: Write logs for TensorBoard into the folder of the run.
+        quiet: Show no progress.
+        method: What learns.
+        num_states: Number of agent states.
+        hidden: Base width of the hidden layers.
+        objective: Discounted return (Algorithm 2) or undiscounted return (Algorithm 1).
+        discount: Discount factor.
+        episodes_per_update: Whole episodes behind each update.
+        policy: Networks, tables, or one table for agent states and actions jointly.
+        activation: Non-linearity of the networks.
+        time_indexed: Kernels of their own for each step of an episode.
+        optimiser: How gradients become steps.
+        learning_rate: Step size.
+        schedule: Constant step size, or one that falls with the square root of the updates.
+        barrier: Weight of the log-barrier.
+    """
+    given = _given(train, locals())
+    from asmpg.study import run_commands
+
+    if resume is not None:
+        run_commands.resume(resume, given, tensorboard=tensorboard, quiet=quiet)
+    else:
+        run_commands.start(given, out=out, tensorboard=tensorboard, quiet=quiet)
+
+
+def evaluate(
+    run: Annotated[Path, Positional, arg(metavar="RUN")],
+    *,
+    episodes: int = 1000,
+    greedy: bool = False,
+    seed: Annotated[int | None, _value("INT")] = None,
+    which: Literal["best", "last"] = "best",
+    json: bool = False,
+) -> None:
+    """Measure the policies of a run with fresh episodes.
+
+    Args:
+        run: Folder of the run.
+        episodes: Episodes for each seed.
+        greedy: Take the most probable agent states and actions instead of drawing them.
+        seed: This seed only.
+        which: The policy of the best evaluation of each seed, or of the last.
+        json: Print JSON instead of a table.
+    """
+    from asmpg.study import run_commands
+
+    run_commands.show_evaluation(
+        run, episodes=episodes, greedy=greedy, seed=seed, which=which, as_json=json
+    )
+
+
+def plot(
+    run: Annotated[Path, Positional, arg(metavar="RUN")],
+    *,
+    out: Annotated[Path | None, _value("FOLDER")] = None,
+) -> None:
+    """Draw the learning curve of a run, with the environment's yardsticks.
+
+    Args:
+        run: Folder of the run.
+        out: Where the pictures go; into the folder of the run if left out.
+    """
+    from asmpg.study import run_commands
+
+    run_commands.plot_and_show(run, out=out)
 
 
 def envs(
-    name: Annotated[str | None, Positional, arg(metavar="NAME")] = None,
+    name: Annotated[str | None, Positional, _value("NAME")] = None,
     *,
     json: bool = False,
-    pictures: Annotated[Path | None, arg(metavar="FOLDER")] = None,
+    pictures: Annotated[Path | None, _value("FOLDER")] = None,
     recompute: bool = False,
 ) -> None:
     """Show the environments and what policies of several kinds are worth in them.
@@ -29,7 +151,7 @@ def envs(
     environments_page.show(name, as_json=json, pictures=pictures, recompute=recompute)
 
 
-COMMANDS = {"envs": envs}
+COMMANDS = {"train": train, "evaluate": evaluate, "plot": plot, "envs": envs}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -40,22 +162,36 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if given == ["--version"]:
         print(f"asmpg {__version__}")
         return
+    command = read_command(
+        COMMANDS,
+        given,
+        prog="asmpg",
+        description="Reinforcement learning with a learned, finite memory.",
+    )
     try:
-        tyro.extras.subcommand_cli_from_dict(
-            COMMANDS,
-            prog="asmpg",
-            description="Reinforcement learning with a learned, finite memory.",
-            args=given,
-            config=(FlagCreatePairsOff,),
-        )
-    except ValueError as error:
-        print(f"asmpg: error: {error}", file=sys.stderr)
-        sys.exit(2)
-    except (OSError, ImportError) as error:
-        print(f"asmpg: error: {error}", file=sys.stderr)
+        command()
+    except KeyboardInterrupt as interrupt:
+        _stop(" ".join(map(str, interrupt.args)), code=130)
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; Python would complain again at its exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
-    except KeyboardInterrupt:
-        sys.exit(130)
+    except (CheckpointError, TrainingError, OSError, ImportError) as error:
+        _stop(f"error: {error}", code=1)
+    except ValueError as error:
+        _stop(f"error: {error}", code=2)
+
+
+def _stop(message: str, *, code: int) -> None:
+    if message:
+        print(f"asmpg: {message}", file=sys.stderr)
+    sys.exit(code)
+
+
+def _given(command: Any, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments that differ from their defaults."""
+    parameters = inspect.signature(command).parameters
+    return {name: value for name, value in arguments.items() if value != parameters[name].default}
 
 
 if __name__ == "__main__":

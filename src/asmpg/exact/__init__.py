@@ -9,6 +9,7 @@ from asmpg.exact._decision_process import belief_process as belief_process
 from asmpg.exact._decision_process import latent_process as latent_process
 from asmpg.exact._decision_process import optimal_returns as optimal_returns
 from asmpg.exact._decision_process import optimal_reward_per_step as optimal_reward_per_step
+from asmpg.exact._environment_yardsticks import yardsticks as yardsticks
 from asmpg.exact._finite_yardsticks import finite_yardsticks as finite_yardsticks
 from asmpg.exact._memoryless import best_stochastic_memoryless as best_stochastic_memoryless
 from asmpg.exact._memoryless import (

@@ -63,7 +63,8 @@ def simulate(
     meet the same luck.
     """
     outcomes = play(environment, act, num_episodes, key, discount, carry=carry)
-    return Simulation(*(_estimate(np.asarray(outcome)) for outcome in outcomes), num_episodes)
+    discounted, undiscounted, length = (_estimate(np.asarray(outcome)) for outcome in outcomes)
+    return Simulation(discounted, undiscounted, length, num_episodes)
 
 
 def play(

@@ -8,18 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import rich
+import rich.box
 from rich.console import Console
 from rich.table import Table
 
-from asmpg.envs import Environment, make, random_episode
+from asmpg.envs import Discrete, Environment, make, random_episode
 from asmpg.exact import Yardstick, Yardsticks, yardsticks
 from asmpg.methods import PAPER_SIZES
 
 #: How people read the criteria.
 CRITERIA = {
-    "discounted": "discounted return",
+    "discounted": "discounted",
     "undiscounted": "return",
-    "reward_per_step": "reward per step",
+    "reward_per_step": "per step",
 }
 KINDS = {
     "random": "uniformly random",
@@ -27,6 +28,13 @@ KINDS = {
     "memoryless": "best memoryless",
     "history_optimal": "history optimum",
     "full_state": "full state",
+}
+#: Those of the overview, with headings for a narrow terminal.
+OVERVIEW = {
+    "random": "random",
+    "memoryless": "memory-\nless",
+    "history_optimal": "history\noptimum",
+    "full_state": "full\nstate",
 }
 _PICTURE_STEPS = 16
 
@@ -77,22 +85,32 @@ def _entry(environment: Environment[Any], values: Yardsticks) -> dict[str, Any]:
 def _print_table(
     environments: Mapping[str, Environment[Any]], measured: Mapping[str, Yardsticks]
 ) -> None:
-    table = Table(title="What policies are worth (discount 0.99, episodes cut at max_steps)")
-    for heading in ("environment", "observation", "actions", "criterion"):
-        table.add_column(heading, no_wrap=heading != "observation")
-    for heading in KINDS.values():
+    table = Table(
+        title="What policies are worth (discount 0.99, at most 200 steps)", box=rich.box.SIMPLE
+    )
+    table.add_column("environment", no_wrap=True)
+    table.add_column("criterion", no_wrap=True)
+    for heading in OVERVIEW.values():
         table.add_column(heading, justify="right")
     for known, values in measured.items():
-        environment = environments[known]
-        first = (known, str(environment.observation_space), str(environment.action_space.n))
+        names = [known, f"[dim]{_summary(environments[known])}[/dim]", ""]
         for criterion, label in CRITERIA.items():
-            cells = [_cell(values, kind, criterion) for kind in KINDS]
+            cells = [_cell(values, kind, criterion) for kind in OVERVIEW]
             if any(cells):
-                table.add_row(*first, label, *cells)
-                first = ("", "", "")
+                table.add_row(names.pop(0), label, *cells)
         table.add_section()
     rich.print(table)
     _print_legend(measured)
+    print("asmpg envs NAME shows one in detail; --pictures FOLDER draws them; --json has it all.")
+
+
+def _summary(environment: Environment[Any]) -> str:
+    space = environment.observation_space
+    if isinstance(space, Discrete):
+        seen = f"{space.n} symbols"
+    else:
+        seen = f"{len(space.low)} real" + ("s" if len(space.low) > 1 else "")
+    return f"{seen}, {environment.action_space.n} actions"
 
 
 def _print_detail(environment: Environment[Any], values: Yardsticks) -> None:

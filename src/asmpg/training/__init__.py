@@ -1,6 +1,24 @@
-"""Training: rollouts, the compiled chunk, evaluation, runs on disk."""
+"""Training: rollouts, the compiled chunk, the loop around it, runs on disk, agents."""
 
+from asmpg._errors import CheckpointError as CheckpointError
+from asmpg._errors import TrainingError as TrainingError
+from asmpg.rollouts import play_episodes as play_episodes
+from asmpg.training._agent import Agent as Agent
+from asmpg.training._callback import Callback as Callback
+from asmpg.training._callback import Row as Row
+from asmpg.training._config import METHODS as METHODS
+from asmpg.training._config import RunConfig as RunConfig
+from asmpg.training._config import default_seeds as default_seeds
+from asmpg.training._evaluate import evaluate as evaluate
+from asmpg.training._load import load as load
+from asmpg.training._loop import train as train
 from asmpg.training._program import Evaluation as Evaluation
 from asmpg.training._program import Program as Program
 from asmpg.training._program import SeedState as SeedState
-from asmpg.training._rollout import play_episodes as play_episodes
+from asmpg.training._progress import Progress as Progress
+from asmpg.training._result import TrainingResult as TrainingResult
+from asmpg.training._run_folder import RunFolder as RunFolder
+from asmpg.training._run_folder import Which as Which
+from asmpg.training._score import Score as Score
+from asmpg.training._score import score_of as score_of
+from asmpg.training._tensorboard import TensorBoardLogger as TensorBoardLogger

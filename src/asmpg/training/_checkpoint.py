@@ -2,8 +2,6 @@
 
 import json
 import os
-import zipfile
-import zlib
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
@@ -19,7 +17,6 @@ from asmpg.training._atomic import write_atomically
 Tree = TypeVar("Tree")
 #: The entry that holds the JSON; no array has this name, as fields start with a letter.
 _META = "_meta"
-_DAMAGE = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError)
 
 
 def save(path: str | os.PathLike[str], tree: Any, meta: dict[str, Any]) -> None:
@@ -46,11 +43,9 @@ def load(path: str | os.PathLike[str], like: Tree) -> tuple[Tree, dict[str, Any]
     meta = _decode(Path(path), stored.pop(_META))
     leaves, structure = tree_flatten_with_path(like)
     wanted = dict(_arrays(like))
-    if wanted.keys() != stored.keys():
-        missing, foreign = sorted(wanted.keys() - stored), sorted(stored.keys() - wanted)
-        parts = [f"no array {missing[0]!r}"] * bool(missing)
-        parts += [f"an array {foreign[0]!r} it should not have"] * bool(foreign)
-        raise CheckpointError(f"{path} does not fit: it has {' and '.join(parts)}")
+    for name in sorted(wanted.keys() ^ stored.keys()):
+        verb = "lacks" if name in wanted else "should not have"
+        raise CheckpointError(f"{path} does not fit: it {verb} the array {name!r}")
     for name, leaf in wanted.items():
         expected = _expected(leaf)
         if (stored[name].shape, stored[name].dtype) != (expected.shape, expected.dtype):
@@ -59,7 +54,7 @@ def load(path: str | os.PathLike[str], like: Tree) -> tuple[Tree, dict[str, Any]
             )
     restored = [
         _restore(stored[keystr(place, simple=True, separator="/")], leaf)
-        if _is_array(leaf)
+        if is_array(leaf)
         else leaf
         for place, leaf in leaves
     ]
@@ -73,21 +68,21 @@ def load_meta(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 def raw(leaf: Any) -> Any:
     """A PRNG key as the integers it consists of; anything else as it is."""
-    return jax.random.key_data(leaf) if _is_key(leaf) else leaf
+    return jax.random.key_data(leaf) if is_key(leaf) else leaf
 
 
 def _read(path: Path, *, only_meta: bool) -> dict[str, np.ndarray]:
     if not path.exists():
         raise CheckpointError(f"{path} does not exist")
     try:
-        with np.load(path, allow_pickle=False) as file:
-            stored = {name: file[name] for name in ([_META] if only_meta else file.files)}
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
+            names = [_META] if only_meta else {_META, *archive.files}
+            stored = {name: archive[name] for name in names}
         if not all(isinstance(entry, np.ndarray) for entry in stored.values()):
-            raise ValueError("an entry is not an array")
-        stored[_META]  # noqa: B018
+            raise ValueError("it holds more than arrays")
     except PermissionError:
         raise
-    except _DAMAGE as error:
+    except Exception as error:  # zipfile and numpy raise all kinds on damaged files
         reason = " ".join(str(error).split()) or type(error).__name__
         raise CheckpointError(f"{path} is not a checkpoint, or is damaged: {reason}") from None
     return stored
@@ -95,7 +90,7 @@ def _read(path: Path, *, only_meta: bool) -> dict[str, np.ndarray]:
 
 def _decode(path: Path, entry: np.ndarray) -> dict[str, Any]:
     try:
-        meta = json.loads(entry.astype(np.uint8, casting="no").tobytes())
+        meta = json.loads(bytes(entry))
     except (ValueError, TypeError):
         meta = None
     if not isinstance(meta, dict):
@@ -106,25 +101,27 @@ def _decode(path: Path, entry: np.ndarray) -> dict[str, Any]:
 def _arrays(tree: Any) -> list[tuple[str, Any]]:
     leaves, _ = tree_flatten_with_path(tree)
     named = [(keystr(place, simple=True, separator="/"), leaf) for place, leaf in leaves]
-    return [(name, leaf) for name, leaf in named if _is_array(leaf)]
+    return [(name, leaf) for name, leaf in named if is_array(leaf)]
 
 
-def _is_array(leaf: Any) -> bool:
+def is_array(leaf: Any) -> bool:
+    """Whether `leaf` is an array, of jax or numpy, or the description of one."""
     return eqx.is_array(leaf) or isinstance(leaf, np.ndarray | np.generic | jax.ShapeDtypeStruct)
 
 
-def _is_key(leaf: Any) -> bool:
+def is_key(leaf: Any) -> bool:
+    """Whether `leaf` is a typed PRNG key, or an array of them."""
     return jnp.issubdtype(getattr(leaf, "dtype", np.dtype(bool)), jax.dtypes.prng_key)
 
 
 def _expected(leaf: Any) -> jax.ShapeDtypeStruct:
-    stored = jax.eval_shape(jax.random.key_data, leaf) if _is_key(leaf) else leaf
+    stored = jax.eval_shape(jax.random.key_data, leaf) if is_key(leaf) else leaf
     return jax.ShapeDtypeStruct(stored.shape, stored.dtype)
 
 
 def _restore(entry: np.ndarray, leaf: Any) -> jax.Array:
     array = jnp.asarray(entry)
-    return jax.random.wrap_key_data(array) if _is_key(leaf) else array
+    return jax.random.wrap_key_data(array) if is_key(leaf) else array
 
 
 def _kind(array: np.ndarray | jax.ShapeDtypeStruct) -> str:

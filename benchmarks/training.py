@@ -1,0 +1,156 @@
+"""Training speed of ASMPG with the paper's networks: ten seeds of every environment.
+
+Prints, per environment: seconds of compilation, environment steps and updates per second early (the
+first tenth of the time) and late (the last), evaluation left in, the share of the measured
+matrix-product rate that the networks then come to, and seconds for the whole run.
+
+Usage: python benchmarks/training.py [NAME ...] [--steps 1000000] [--seeds 10] [--json FILE]
+"""
+
+import argparse
+import json
+import os
+import platform
+import resource
+import time
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+import asmpg
+from asmpg.envs import Discrete
+from asmpg.methods import PAPER_SIZES
+from asmpg.training import Callback, Row, RunConfig, default_seeds, train
+
+EPISODES_PER_UPDATE = 10
+
+
+class Stopwatch(Callback):
+    """Keeps the rows and the time of compilation."""
+
+    def __init__(self) -> None:
+        self.compile_seconds = 0.0
+        self.rows: list[Row] = []
+
+    def on_compiled(self, seconds: float) -> None:
+        """Keep the time."""
+        self.compile_seconds = seconds
+
+    def on_evaluation(self, seed: int, row: Row) -> None:
+        """Keep the row."""
+        self.rows.append(row)
+
+    def rates(self, begin: float, end: float) -> tuple[float, float]:
+        """Steps and updates per second of all seeds, between two shares of the wall time."""
+        last = max(row["wall_seconds"] for row in self.rows)
+        totals = []
+        for moment in (begin * last, end * last):
+            latest: dict[int, Row] = {}
+            for row in self.rows:
+                if row["wall_seconds"] <= moment:
+                    latest[int(row["seed"])] = row
+            totals.append(
+                [sum(row[name] for row in latest.values()) for name in ("steps", "updates")]
+            )
+        seconds = (end - begin) * last
+        steps, updates = (after - before for before, after in zip(*totals, strict=True))
+        return steps / seconds, updates / seconds
+
+
+def matrix_product_rate(size: int = 2048) -> float:
+    """Floating-point operations per second of a large float32 matrix product."""
+    matrix = jnp.ones((size, size))
+    product = jax.jit(lambda a: a @ a)
+    product(matrix).block_until_ready()
+    best = float("inf")
+    for _ in range(5):
+        began = time.perf_counter()
+        product(matrix).block_until_ready()
+        best = min(best, time.perf_counter() - began)
+    return 2 * size**3 / best
+
+
+def network_operations(name: str, steps: float, updates: float) -> float:
+    """Operations of `nu` for so many steps and updates: 2 a weight forward, 4 backward.
+
+    Tabulated kernels are evaluated forward and backward on all inputs once an update; others
+    forward at each step of play, and forward and backward at each step of the update.
+    """
+    environment, (states, hidden) = asmpg.make(name), PAPER_SIZES[name]
+    space, actions = environment.observation_space, environment.action_space.n
+    inputs = states + actions + (space.n if isinstance(space, Discrete) else len(space.low))
+    weights = inputs * 2 * hidden + 4 * hidden**2 + 2 * hidden**2 + hidden * states
+    if isinstance(space, Discrete):
+        return updates * 6 * weights * space.n * (1 + states * actions)
+    return steps * 8 * weights
+
+
+def measure(name: str, *, steps: int, seeds: int, peak: float) -> dict[str, Any]:
+    stopwatch = Stopwatch()
+    began = time.perf_counter()
+    train(RunConfig(name, steps=steps, seeds=default_seeds(seeds)), callbacks=[stopwatch])
+    seconds = time.perf_counter() - began
+    early, late = stopwatch.rates(0.0, 0.1), stopwatch.rates(0.9, 1.0)
+    late_operations = network_operations(name, *late)
+    return {
+        "compile_seconds": stopwatch.compile_seconds,
+        "early_steps_per_second": early[0],
+        "early_updates_per_second": early[1],
+        "late_steps_per_second": late[0],
+        "late_updates_per_second": late[1],
+        "late_share_of_matrix_rate": late_operations / peak,
+        "total_seconds": seconds,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", default=list(PAPER_SIZES), metavar="NAME")
+    parser.add_argument("--steps", type=int, default=1_000_000)
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--json", type=Path, help="write the numbers here as well")
+    arguments = parser.parse_args()
+
+    device, peak = jax.devices()[0], matrix_product_rate()
+    print(
+        f"jax {jax.__version__} on {device.device_kind}, {os.cpu_count()} CPU cores, "
+        f"{platform.machine()}; matrix product {peak / 1e9:.0f} GFLOP/s"
+    )
+    print(f"{arguments.seeds} seeds of {arguments.steps} steps, evaluation included")
+    columns = ("compile s", "early k/s", "upd/s", "late k/s", "upd/s", "matrix %", "total s")
+    print(f"{'':22}" + "".join(f"{column:>11}" for column in columns))
+    results = {}
+    for name in arguments.names:
+        result = measure(name, steps=arguments.steps, seeds=arguments.seeds, peak=peak)
+        results[name] = result
+        compile_s, early, early_upd, late, late_upd, share, total = result.values()
+        cells = (
+            f"{compile_s:.1f}",
+            f"{early / 1e3:.0f}",
+            f"{early_upd:.0f}",
+            f"{late / 1e3:.0f}",
+            f"{late_upd:.0f}",
+            f"{100 * share:.0f}",
+            f"{total:.0f}",
+        )
+        print(f"{name:22}" + "".join(f"{cell:>11}" for cell in cells), flush=True)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"peak memory of the process: {memory:.0f} MiB")
+    if arguments.json:
+        provenance = {
+            "jax": jax.__version__,
+            "device": device.device_kind,
+            "cpu_cores": os.cpu_count(),
+            "matrix_product_gflops": peak / 1e9,
+            "seeds": arguments.seeds,
+            "steps": arguments.steps,
+            "peak_memory_mib": memory,
+        }
+        text = json.dumps({"provenance": provenance, "training": results}, indent=2)
+        arguments.json.write_text(text + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""Reading the command line: like tyro, but wrong usage is told in one line."""
+
+import contextlib
+import functools
+import io
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import tyro
+
+Command = Callable[..., None]
+
+
+def read_command(
+    commands: Mapping[str, Command], arguments: Sequence[str], *, prog: str, description: str
+) -> Callable[[], None]:
+    """The command that `arguments` ask for, ready to be called.
+
+    Exits with 2, and one line on standard error, if they cannot be understood.
+    """
+    errors = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(errors):
+            return tyro.extras.subcommand_cli_from_dict(
+                {name: _deferred(command) for name, command in commands.items()},
+                prog=prog,
+                description=description,
+                args=arguments,
+                config=(tyro.conf.FlagCreatePairsOff,),
+            )
+    except SystemExit as stop:
+        if stop.code:
+            print(f"{prog}: error: {_one_line(errors.getvalue())}", file=sys.stderr)
+        raise
+
+
+def _deferred(command: Command) -> Callable[..., Callable[[], None]]:
+    @functools.wraps(command)
+    def bind(*arguments: Any, **options: Any) -> Callable[[], None]:
+        return functools.partial(command, *arguments, **options)
+
+    bind.__annotations__ = command.__annotations__ | {"return": Callable[[], None]}
+    return bind
+
+
+def _one_line(message: str) -> str:
+    """What stands in tyro's box of several sections: the error, guesses, and where help is."""
+    sections: list[list[str]] = [[]]
+    for line in message.splitlines():
+        text = line.strip("│ ")
+        if text and set(text) <= {"─", "-"}:
+            sections.append([])
+        elif text and not text.startswith(("╭", "╰")):
+            sections[-1].append(text)
+    # Where boxes cannot be drawn, the title is a section of its own.
+    told = sections if "╭" in message else sections[1:]
+    parts = []
+    for section in filter(None, told):
+        if section[0].startswith("Perhaps you meant"):
+            guesses = [line.split()[0] for line in section if line.startswith("--")]
+            parts.append(f"did you mean {' or '.join(guesses)}?")
+        elif not section[0].startswith("Argument helptext"):
+            parts.append(" ".join(section).rstrip("."))
+    return "; ".join(parts)

@@ -1,0 +1,136 @@
+"""`asmpg train`, `asmpg evaluate` and `asmpg plot`: runs for people at a terminal."""
+
+import dataclasses
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from asmpg.envs import registered_names
+from asmpg.study.learning_curve import plot
+from asmpg.training import (
+    Callback,
+    Progress,
+    RunConfig,
+    RunFolder,
+    TensorBoardLogger,
+    Which,
+    default_seeds,
+    evaluate,
+    score_of,
+    train,
+)
+
+#: Options of `asmpg train` that do not change what is learned.
+_NOT_LEARNING = {"out", "resume", "tensorboard", "quiet"}
+#: The columns of an evaluation: the names of the sampled value and of the exact one.
+_MEASURES = {
+    "discounted": ("discounted_return", "exact_discounted"),
+    "return": ("undiscounted_return", "exact_undiscounted"),
+    "reward per step": ("reward_per_step", "exact_reward_per_step"),
+    "length": ("episode_length", "exact_episode_length"),
+}
+_WITH_RESUME = {"resume", "tensorboard", "quiet"}
+
+
+def start(given: Mapping[str, Any], *, out: Path | None, tensorboard: bool, quiet: bool) -> None:
+    """Train from the options given at the command line."""
+    if "environment" not in given:
+        raise ValueError(f"environment must be given, one of {', '.join(registered_names())}")
+    known = {field.name for field in dataclasses.fields(RunConfig)}
+    own = {name: value for name, value in given.items() if name in known}
+    if "seeds" in own:
+        own["seeds"] = read_seeds(own["seeds"])
+    options = {n: value for n, value in given.items() if n not in known and n not in _NOT_LEARNING}
+    config = RunConfig(**own, method_options=options)
+    folder = f"{config.environment.replace('/', '-')}-{config.method}"
+    _train(config, out or Path("runs") / folder, tensorboard=tensorboard, quiet=quiet)
+
+
+def resume(run: Path, given: Mapping[str, Any], *, tensorboard: bool, quiet: bool) -> None:
+    """Go on with the run in folder `run`."""
+    for name in given.keys() - _WITH_RESUME:
+        option = "ENVIRONMENT" if name == "environment" else f"--{name.replace('_', '-')}"
+        raise ValueError(f"--resume takes all options from {run}/config.json: leave out {option}")
+    folder = RunFolder(run)
+    if folder.finished():
+        print(f"{run} is finished: nothing left to do")
+        return
+    _train(folder.config, run, resume=True, tensorboard=tensorboard, quiet=quiet)
+
+
+def _train(
+    config: RunConfig, out: Path, *, resume: bool = False, tensorboard: bool, quiet: bool
+) -> None:
+    callbacks: list[Callback] = [] if quiet else [Progress()]
+    if tensorboard:
+        callbacks.append(TensorBoardLogger(out / "tensorboard"))
+    try:
+        result = train(config, out, resume=resume, callbacks=callbacks)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"stopped; go on with: asmpg train --resume {out}") from None
+    score = score_of(result.program.environment)
+    last = {row["seed"]: row[score.name] for row in result.rows}
+    values = np.asarray(list(last.values()))
+    found = f"{values.mean():.4g}"
+    if len(values) > 1:
+        error = values.std(ddof=1) / math.sqrt(len(values))
+        found += f" ± {error:.2g} (mean and standard error of {len(values)} seeds)"
+    print(f"At the last evaluation: {score.label} {found}")
+    print(f"The run is in {out}; draw it with: asmpg plot {out}")
+
+
+def show_evaluation(
+    run: Path, *, episodes: int, greedy: bool, seed: int | None, which: Which, as_json: bool
+) -> None:
+    """Measure the policies of a run, and print the numbers."""
+    entries = evaluate(run, episodes=episodes, greedy=greedy, seed=seed, which=which)
+    if as_json:
+        print(json.dumps(entries, indent=2))
+        return
+    table = Table(
+        title=f"{run}: {episodes:,} episodes with the {which} policy of each seed",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+    )
+    for heading in ("seed", *_MEASURES):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for entry in entries:
+        sampled = [
+            f"{entry[name]:.3g} ± {entry[f'{name}_standard_error']:.2g}"
+            for name, _ in _MEASURES.values()
+        ]
+        table.add_row(str(entry["seed"]), *sampled)
+        exact = [entry.get(name) for _, name in _MEASURES.values()]
+        if None not in exact:
+            table.add_row("exact", *(f"{value:.3g}" for value in exact), style="dim")
+    Console().print(table)
+    print("± standard error; all digits with --json")
+
+
+def plot_and_show(run: Path, *, out: Path | None) -> None:
+    """Draw the learning curve, and say where."""
+    with Console(stderr=True).status("Computing the yardsticks and drawing"):
+        paths = plot(run, out)
+    for path in paths:
+        print(f"Drew {path}")
+
+
+def read_seeds(text: str) -> tuple[int, ...]:
+    """`10` is a number of seeds, `1952,5235` (or `1952,`) are the seeds themselves."""
+    accepted = "seeds must be a number of seeds, or the seeds separated by commas"
+    try:
+        numbers = [int(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        raise ValueError(f"{accepted}, got {text!r}") from None
+    if "," in text:
+        return tuple(numbers)
+    if not numbers:
+        raise ValueError(f"{accepted}, got {text!r}")
+    return default_seeds(numbers[0])

@@ -1,0 +1,168 @@
+"""What a user holds after training: a policy that acts, with its memory handed in and out."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, SupportsIndex
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, Shaped
+from numpy.typing import ArrayLike
+
+from asmpg._check import check_integer
+from asmpg.envs import Space
+from asmpg.policies import Actor, ASMPolicy, actor
+from asmpg.training import _kernels
+from asmpg.training._agent_arguments import (
+    memory_batch,
+    observation_batch,
+    reward_batch,
+    start_batch,
+)
+
+
+class Agent:
+    """A policy with the interface of Stable-Baselines3's recurrent policies.
+
+    The memory lives with the caller. It is empty where `state` is `None` and where `episode_start`
+    is true; everywhere else the agent goes on from `state`. So either hand in `state=None` at the
+    start of each episode, or the last state all along and `episode_start`.
+
+    >>> envs = gymnasium.make_vec("asmpg/CheeseMaze-v0", num_envs=8, autoreset_mode="SameStep")
+    >>> (observations, _), state, start = envs.reset(), None, np.ones(8, bool)
+    >>> for _ in range(1000):
+    ...     actions, state = agent.predict(observations, state, start)
+    ...     observations, rewards, terminated, truncated, _ = envs.step(actions)
+    ...     start = terminated | truncated
+    """
+
+    def __init__(
+        self,
+        make_actor: Callable[[bool], Actor[Any]],
+        observation_space: Space,
+        *,
+        policy: ASMPolicy | None = None,
+        seed: int = 0,
+    ):
+        """`make_actor(greedy)` plays; `policy` can be looked into, where it is an ASM policy."""
+        self._actors = {greedy: make_actor(greedy) for greedy in (False, True)}
+        self.observation_space = observation_space
+        self.policy = policy
+        self._empty_memory = jax.eval_shape(self._actors[False].start, jax.random.key(0))
+        self.seed(seed)
+
+    @classmethod
+    def of_policy(cls, policy: ASMPolicy, observation_space: Space, *, seed: int = 0) -> "Agent":
+        """An agent that plays any ASM policy."""
+        return cls(
+            lambda greedy: actor(policy, greedy=greedy),
+            observation_space,
+            policy=policy,
+            seed=seed,
+        )
+
+    def seed(self, seed: int) -> None:
+        """Start anew the stream of random numbers that actions are drawn with."""
+        self._generator = np.random.default_rng(check_integer("seed", seed, low=0))
+
+    def predict(
+        self,
+        observation: ArrayLike,
+        state: Sequence[ArrayLike] | None = None,
+        episode_start: ArrayLike | None = None,
+        deterministic: bool = False,
+        *,
+        reward: ArrayLike | None = None,
+    ) -> tuple[Any, tuple[np.ndarray, ...]]:
+        """The actions for one observation, or for a batch of `n`, and the memory to hand in next.
+
+        Args:
+            observation: One observation of the environment, or a batch of them.
+            state: The second output of the last call; `None` where all episodes start.
+            episode_start: For each of the `n`, whether its episode starts here: its part of `state`
+                is then forgotten.
+            deterministic: Take what is most probable instead of drawing; for an ASM policy, the
+                agent state as well as the action.
+            reward: The rewards that came with the observations. ASM policies do not look at them.
+
+        Returns:
+            The actions, `n` integers, or one for a single observation; and the new state: a tuple
+            of arrays with an entry for each of the `n`. That of an ASM policy holds agent states,
+            actions and the numbers of actions played.
+        """
+        observations, single = observation_batch(observation, self.observation_space)
+        number = len(observations)
+        memory = None if state is None else memory_batch(state, self._empty_memory, number)
+        memory, actions = _act(
+            self._actors[bool(deterministic)],
+            memory,
+            start_batch(episode_start, number),
+            observations,
+            reward_batch(reward, number),
+            jnp.asarray(self._generator.random((number, 2), np.float32)),
+            jnp.asarray(self._generator.integers(2**31), jnp.int32),
+        )
+        after = tuple(np.asarray(leaf) for leaf in jax.tree.leaves(memory))
+        played = np.asarray(actions, np.int64)
+        return (played[0] if single else played), after
+
+    def nu(
+        self,
+        state: SupportsIndex | None,
+        action: SupportsIndex | None,
+        observation: ArrayLike,
+        *,
+        time: SupportsIndex | None = None,
+    ) -> Float[np.ndarray, " S"]:
+        """`nu(. | state, action, observation)`: the law of the next agent state.
+
+        `state` and `action` are `None` at the start of an episode. `time`, the number of actions
+        played, matters to time-indexed policies only.
+        """
+        given = (state, action, observation)
+        return _kernels.nu(self._asm_policy(), self.observation_space, given, time)
+
+    def phi(
+        self,
+        state: SupportsIndex,
+        *,
+        given: _kernels.KernelInput | None = None,
+        time: SupportsIndex | None = None,
+    ) -> Float[np.ndarray, " A"]:
+        """`phi(. | state)`: the law of the action in agent state `state`.
+
+        The action of a joint kernel depends on the input as well: it is `given` as the first three
+        arguments of `nu`. `time` is as for `nu`.
+        """
+        return _kernels.phi(self._asm_policy(), self.observation_space, state, given, time)
+
+    @property
+    def num_states(self) -> int:
+        """Number of agent states."""
+        return self._asm_policy().num_states
+
+    def _asm_policy(self) -> ASMPolicy:
+        if self.policy is None:
+            raise ValueError("this agent has no agent states: its policy is not an ASM policy")
+        return self.policy
+
+
+@eqx.filter_jit
+def _act(
+    actor: Actor[Any],
+    memory: Any | None,
+    start: Bool[Array, " n"],
+    observations: Shaped[Array, "n *observation"],
+    rewards: Float[Array, " n"],
+    uniforms: Float[Array, "n 2"],
+    seed: Int[Array, ""],
+) -> tuple[Any, Int[Array, " n"]]:
+    keys = jax.random.split(jax.random.key(seed), len(observations))
+    fresh = jax.vmap(actor.start)(keys)
+    if memory is None:
+        memory, start = fresh, jnp.ones_like(start)
+    memory = jax.tree.map(lambda new, old: jax.vmap(jnp.where)(start, new, old), fresh, memory)
+    rewards = jnp.where(start, 0.0, rewards)
+    memory = jax.vmap(actor.act)(memory, observations, rewards, uniforms)
+    return memory, jax.vmap(actor.action)(memory)

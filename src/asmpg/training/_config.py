@@ -1,0 +1,141 @@
+"""What is trained: everything that decides the outcome of a run."""
+
+import dataclasses
+import functools
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+
+from asmpg._check import check_integer, check_one_of
+from asmpg.envs import make
+from asmpg.methods import ASMPG, PAPER_SEEDS, Method
+from asmpg.training._program import Program
+
+#: The methods by name.
+METHODS: dict[str, type[Method[Any]]] = {method.name: method for method in (ASMPG,)}
+#: Steps are counted in 32 bits; this leaves room for the last update.
+_MOST_STEPS = 2_000_000_000
+
+
+def default_seeds(count: int) -> tuple[int, ...]:
+    """The paper's ten seeds, then 10000, 10001 and so on."""
+    check_integer("the number of seeds", count, low=1)
+    further = range(10_000, 10_000 + max(0, count - len(PAPER_SEEDS)))
+    return (*PAPER_SEEDS[:count], *further)
+
+
+@dataclasses.dataclass(frozen=True)
+class RunConfig:
+    """A run: `method` learns in `environment`, once for each of `seeds`.
+
+    Options left out have the defaults of the environment and of the method. Every `evaluate_every`
+    steps of a seed, `evaluation_episodes` fresh episodes are played, by the most probable agent
+    states and actions if `greedy`.
+
+    >>> RunConfig("CheeseMaze", method_options={"num_states": 4}, steps=100_000)
+    """
+
+    environment: str
+    environment_options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    method: str = "asmpg"
+    method_options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    seeds: tuple[int, ...] = PAPER_SEEDS
+    steps: int = 1_000_000
+    evaluate_every: int = 10_000
+    evaluation_episodes: int = 100
+    greedy: bool = False
+
+    def __post_init__(self):
+        _check_kind("environment", self.environment, str, "a name")
+        check_one_of("method", self.method, tuple(METHODS))
+        for name in ("environment_options", "method_options"):
+            given = getattr(self, name)
+            _check_kind(name, given, Mapping, "a dictionary")
+            object.__setattr__(self, name, {key: _frozen(given[key]) for key in sorted(given)})
+        object.__setattr__(self, "seeds", _checked_seeds(self.seeds))
+        check_integer("steps", self.steps, low=1, high=_MOST_STEPS)
+        check_integer("evaluate_every", self.evaluate_every, low=1)
+        check_integer("evaluation_episodes", self.evaluation_episodes, low=1)
+        _check_kind("greedy", self.greedy, bool, "True or False")
+
+    def build(self) -> Program:
+        """The compiled program of this run; a `ValueError` if its parts do not go together."""
+        environment = make(self.environment, **self.environment_options)
+        method = METHODS[self.method]
+        accepted = [field.name for field in dataclasses.fields(method)]
+        for name in self.method_options:
+            check_one_of(f"options of {self.method}", name, accepted)
+        learning = method(**self.method_options)
+        program = Program(
+            environment,
+            learning,
+            evaluation_episodes=self.evaluation_episodes,
+            greedy=self.greedy,
+            discount=getattr(learning, "discount", 0.99),
+        )
+        eqx.filter_eval_shape(program.start, jnp.zeros((), jnp.int32))
+        return program
+
+    @functools.cached_property
+    def evaluation_steps(self) -> tuple[int, ...]:
+        """The numbers of steps after which each seed is evaluated: 0 first, `steps` last."""
+        return (*range(0, self.steps, self.evaluate_every), self.steps)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON can hold it, the method's options in full."""
+        defaults = {field.name: field.default for field in dataclasses.fields(METHODS[self.method])}
+        config = dataclasses.asdict(self) | {"method_options": {**defaults, **self.method_options}}
+        try:
+            return json.loads(json.dumps(config, allow_nan=False))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"options must be plain numbers, words and lists: {error}") from None
+
+    @classmethod
+    def from_dict(cls, config: Mapping[str, Any]) -> "RunConfig":
+        """The opposite of `to_dict`; a `ValueError` names keys it does not know."""
+        known = [field.name for field in dataclasses.fields(cls)]
+        for name in config:
+            check_one_of("keys of the configuration", name, known)
+        if "environment" not in config:
+            raise ValueError("the configuration must have an environment")
+        return cls(**{name: _frozen(value) for name, value in config.items()})
+
+    def differences(self, other: "RunConfig") -> list[str]:
+        """A line for each key whose value is another one in `other`."""
+        mine, others = (_flat(config.to_dict()) for config in (self, other))
+        return [
+            f"{key} is {others.get(key)!r} there and {mine.get(key)!r} here"
+            for key in {**mine, **others}
+            if mine.get(key) != others.get(key)
+        ]
+
+
+def _check_kind(name: str, value: object, kind: type, accepted: str) -> None:
+    if not isinstance(value, kind):
+        raise ValueError(f"{name} must be {accepted}, got {value!r}")
+
+
+def _checked_seeds(seeds: Any) -> tuple[int, ...]:
+    accepted = "seeds must be different integers from 0 to 2147483647, at least one"
+    if not isinstance(seeds, tuple | list | range) or len(seeds) == 0:
+        raise ValueError(f"{accepted}, got {seeds!r}")
+    for seed in seeds:
+        check_integer("a seed", seed, low=0, high=2**31 - 1)
+    if len(set(seeds)) < len(seeds):
+        raise ValueError(f"{accepted}, got {tuple(seeds)}")
+    return tuple(seeds)
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(_frozen(item) for item in value) if isinstance(value, list | tuple) else value
+
+
+def _flat(config: Mapping[str, Any]) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in config.items():
+        nested = value.items() if isinstance(value, dict) else ()
+        flat |= {f"{key}.{name}": item for name, item in nested} if nested else {key: value}
+    return flat

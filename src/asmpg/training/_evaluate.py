@@ -1,0 +1,130 @@
+"""Measuring trained policies with as many fresh episodes as asked for."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Key
+
+from asmpg._check import check_integer
+from asmpg.envs import AbstractFiniteEnvironment
+from asmpg.exact import exact_returns
+from asmpg.policies import KernelTables
+from asmpg.rollouts import EpisodeReturns, play_for_returns
+from asmpg.training._load import chosen_seed, standings
+from asmpg.training._program import Program
+from asmpg.training._run_folder import RunFolder, Which
+
+#: So many episodes are played side by side.
+_BATCH = 10_000
+#: Far from the small numbers by which training splits the key of a seed.
+_STREAM = 1_000_000
+
+
+def evaluate(
+    run: str | Path,
+    *,
+    episodes: int = 1000,
+    greedy: bool = False,
+    seed: int | None = None,
+    which: Which = "best",
+) -> list[dict[str, Any]]:
+    """Play fresh episodes with the policy of each seed, or of `seed`, in the folder `run`.
+
+    Each entry has means and, as `..._standard_error`, their standard errors; `reward_per_step` is
+    pooled, all rewards over all steps. For finite models it has the exact values too. With
+    `greedy`, the most probable agent states and actions are taken instead of drawn ones. The same
+    call gives the same numbers.
+    """
+    check_integer("episodes", episodes, low=1)
+    folder = RunFolder(run)
+    known = standings(folder, which)
+    chosen = chosen_seed(known, seed, run=run, which=which)
+    program = folder.config.build()
+    entries = []
+    for each in known if seed is None else [chosen]:
+        state, _ = folder.load(program, each, which)
+        key = jax.random.fold_in(jax.random.key(each), _STREAM)
+        entries.append(
+            {
+                "seed": each,
+                "which": which,
+                "steps": int(state.steps),
+                "episodes": episodes,
+                "greedy": greedy,
+                **_sampled(program, state.learner, key, episodes, greedy=greedy),
+                **_exact(program, state.learner, greedy=greedy),
+            }
+        )
+    return entries
+
+
+def _sampled(
+    program: Program, learner: Any, key: Key[Array, ""], episodes: int, *, greedy: bool
+) -> dict[str, float]:
+    played = []
+    for place, begin in enumerate(range(0, episodes, _BATCH)):
+        number = min(_BATCH, episodes - begin)
+        played.append(_play(program, learner, jax.random.fold_in(key, place), number, greedy))
+    discounted, undiscounted, length = (
+        np.concatenate([getattr(returns, name) for returns in played]).astype(float)
+        for name in ("discounted", "undiscounted", "lengths")
+    )
+    per_step = undiscounted.sum() / length.sum()
+    spread = _standard_error(undiscounted - per_step * length) / length.mean()
+    return {
+        "discounted_return": float(discounted.mean()),
+        "discounted_return_standard_error": _standard_error(discounted),
+        "undiscounted_return": float(undiscounted.mean()),
+        "undiscounted_return_standard_error": _standard_error(undiscounted),
+        "reward_per_step": float(per_step),
+        "reward_per_step_standard_error": float(spread),
+        "episode_length": float(length.mean()),
+        "episode_length_standard_error": _standard_error(length),
+    }
+
+
+@eqx.filter_jit
+def _play(
+    program: Program, learner: Any, key: Key[Array, ""], number: int, greedy: bool
+) -> EpisodeReturns:
+    return play_for_returns(
+        program.environment,
+        program.method.actor(learner, greedy=greedy),
+        key,
+        num_episodes=number,
+        discount=program.discount,
+    )
+
+
+def _exact(program: Program, learner: Any, *, greedy: bool) -> dict[str, float]:
+    environment = program.environment
+    tables = program.method.tables(learner)
+    if tables is None or not isinstance(environment, AbstractFiniteEnvironment):
+        return {}
+    if greedy:
+        tables = KernelTables(_most_probable(tables.log_nu), _most_probable(tables.log_phi))
+    value = exact_returns(
+        environment.model, tables, horizon=environment.max_steps, discount=program.discount
+    )
+    return {
+        "exact_discounted": float(value.discounted),
+        "exact_undiscounted": float(value.undiscounted),
+        "exact_reward_per_step": float(value.reward_per_step),
+        "exact_episode_length": float(value.episode_length),
+    }
+
+
+def _most_probable(logarithms: Float[Array, "*rows n"]) -> Float[Array, "*rows n"]:
+    best = jnp.argmax(logarithms, axis=-1)
+    return jnp.log(jax.nn.one_hot(best, logarithms.shape[-1]))
+
+
+def _standard_error(values: np.ndarray) -> float:
+    if len(values) < 2:
+        return math.nan
+    return float(values.std(ddof=1) / math.sqrt(len(values)))

@@ -1,0 +1,65 @@
+"""When checkpoints are written."""
+
+import time
+from collections.abc import Sequence
+
+from asmpg.training._lanes import Lane
+from asmpg.training._metrics import MetricsWriter
+from asmpg.training._run_folder import RunFolder, Which
+
+#: Checkpoints may take this share of the time.
+_SHARE = 0.05
+
+
+class Keeper:
+    """Keeps the checkpoints of some lanes up to date, often but not at any price.
+
+    After writing it rests so long that writing takes a twentieth of the time at most. What a killed
+    process loses is what it did since; it is done again from the checkpoints.
+    """
+
+    def __init__(self, folder: RunFolder, lanes: Sequence[Lane], rows: MetricsWriter):
+        """What the lanes stand at now need not be written."""
+        self._folder = folder
+        self._lanes = lanes
+        self._rows = rows
+        self._written = {
+            (seed, which): count
+            for lane in lanes
+            for seed, standing in zip(lane.seeds, lane.standings, strict=True)
+            for which, count in (
+                ("last", standing.evaluations),
+                ("best", standing.best_evaluations),
+            )
+        }
+        self._rest_until = 0.0
+
+    def write_if_due(self) -> None:
+        """Write, unless it is too early."""
+        if time.monotonic() >= self._rest_until:
+            self.write()
+
+    def write(self) -> None:
+        """Write what is new: rows first, then best states, then last ones."""
+        began = time.monotonic()
+        self._rows.sync()
+        for lane in self._lanes:
+            self._write_lane(lane, "best")
+            self._write_lane(lane, "last")
+        ended = time.monotonic()
+        self._rest_until = ended + (ended - began) * (1 / _SHARE - 1)
+
+    def _write_lane(self, lane: Lane, which: Which) -> None:
+        standings = lane.standings if which == "last" else [s.at_best for s in lane.standings]
+        counts = [standing.evaluations for standing in standings]
+        fresh = [
+            self._written[seed, which] != count
+            for seed, count in zip(lane.seeds, counts, strict=True)
+        ]
+        if not any(fresh):
+            return
+        states = lane.split(lane.state if which == "last" else lane.best)
+        for seed, state, standing, new in zip(lane.seeds, states, standings, fresh, strict=True):
+            if new:
+                self._folder.save(seed, which, state, standing)
+                self._written[seed, which] = standing.evaluations

@@ -1,0 +1,192 @@
+"""Training from the outside: Python over compiled chunks, from evaluation to evaluation."""
+
+import math
+import os
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from pathlib import Path
+
+import jax
+import numpy as np
+
+from asmpg._errors import TrainingError
+from asmpg.training._callback import Callback, Callbacks, Row
+from asmpg.training._config import RunConfig
+from asmpg.training._interrupt import deferred_interrupt
+from asmpg.training._keeper import Keeper
+from asmpg.training._lanes import Lane, Outcome, make_lanes
+from asmpg.training._metrics import MetricsWriter, columns, make_row
+from asmpg.training._program import Program
+from asmpg.training._result import TrainingResult
+from asmpg.training._run_folder import RunFolder
+from asmpg.training._score import score_of
+from asmpg.training._standing import SavedSeed
+
+#: How often, in seconds, the loop looks whether somebody asked to stop.
+_PATIENCE = 0.2
+
+
+def train(
+    config: RunConfig,
+    out: str | Path | None = None,
+    *,
+    resume: bool = False,
+    callbacks: Iterable[Callback] = (),
+) -> TrainingResult:
+    """Train every seed of `config`, into the folder `out` if one is given.
+
+    With `resume`, the run in `out` goes on from its checkpoints, and ends bit for bit as if it had
+    never stopped. On CPUs each seed runs on its own, as many at a time as there are cores, so its
+    results do not depend, in any bit, on the seeds beside it; on other devices all seeds run
+    abreast in one program.
+
+    Raises a `TrainingError` when a reward, an observation or a gradient is not a finite number, and
+    a `KeyboardInterrupt` on Ctrl-C, once the chunks in hand are done and on disk.
+
+    >>> asmpg.train(asmpg.RunConfig("CheeseMaze", steps=100_000), "runs/cheese")
+    """
+    program = config.build()
+    folder = _open(out, config, resume=resume)
+    saved, rows = folder.restore(program) if folder else ({}, [])
+    if folder and folder.finished():
+        return TrainingResult(config, program, rows, folder.path)
+    writer = MetricsWriter(folder.metrics_path, folder.columns) if folder else None
+    listeners = Callbacks([*([writer] if writer else []), *callbacks])
+    error = None
+    try:
+        latest = {int(row["seed"]): row for row in rows}
+        listeners.on_start(config, score_of(program.environment), latest)
+        lanes = _compile(program, config.seeds, saved, listeners)
+        keeper = Keeper(folder, lanes, writer) if folder and writer else None
+        problem = _Loop(config, program, lanes, listeners, rows, keeper).run()
+        if keeper:
+            keeper.write()
+        if problem:
+            raise problem
+    except BaseException as caught:
+        error = caught
+        raise
+    finally:
+        listeners.on_end(error)
+    rows.sort(key=lambda row: config.seeds.index(int(row["seed"])))
+    if folder:
+        folder.write_rows(rows)
+        return TrainingResult(config, program, rows, folder.path)
+    seeds = {seed: saved for lane in lanes for seed, saved in lane.save()}
+    return TrainingResult(config, program, rows, seeds=seeds)
+
+
+class _Loop:
+    """Hands chunks to workers, takes their outcomes in, until all evaluations are done."""
+
+    def __init__(
+        self,
+        config: RunConfig,
+        program: Program,
+        lanes: Sequence[Lane],
+        listeners: Callback,
+        rows: list[Row],
+        keeper: Keeper | None,
+    ):
+        self.targets = config.evaluation_steps
+        self.program = program
+        self.score = score_of(program.environment).name
+        self.columns = columns(program.method.metric_names)
+        self.lanes = lanes
+        self.listeners = listeners
+        self.rows = rows
+        self.keeper = keeper
+        self.began = time.monotonic() - max((row["wall_seconds"] for row in rows), default=0.0)
+
+    def run(self) -> BaseException | None:
+        """Run to the end, or until something ends it early: that is returned, work in hand done."""
+        problem: BaseException | None = None
+        workers = min(_cores(), len(self.lanes))
+        with ThreadPoolExecutor(workers) as pool, deferred_interrupt() as interrupt:
+            running = {self._submit(pool, lane): lane for lane in self.lanes if self._todo(lane)}
+            try:
+                while running:
+                    done, _ = wait(running, timeout=_PATIENCE, return_when=FIRST_COMPLETED)
+                    for future in done:
+                        lane = running.pop(future)
+                        problem = self._take_in(lane, future.result()) or problem
+                        if problem is None and self._todo(lane):
+                            running[self._submit(pool, lane)] = lane
+                    if interrupt.requested:
+                        problem = problem or KeyboardInterrupt()
+                    if problem is not None:
+                        running = {
+                            future: running[future] for future in running if not future.cancel()
+                        }
+                    elif self.keeper is not None:
+                        self.keeper.write_if_due()
+            finally:
+                pool.shutdown(cancel_futures=True)
+        return problem
+
+    def _todo(self, lane: Lane) -> bool:
+        return any(standing.evaluations < len(self.targets) for standing in lane.standings)
+
+    def _submit(self, pool: ThreadPoolExecutor, lane: Lane) -> Future[Outcome]:
+        # A seed that has all its evaluations takes no further step.
+        targets = (*self.targets, 0)
+        return pool.submit(lane.advance, [targets[s.evaluations] for s in lane.standings])
+
+    def _take_in(self, lane: Lane, outcome: Outcome) -> TrainingError | None:
+        """Make the outcome known and go on from it, unless it is spoiled."""
+        seconds = np.full(len(lane.seeds), round(time.monotonic() - self.began, 3))
+        numbers = {**outcome.counts, **outcome.evaluation, "wall_seconds": seconds}
+        rows = [
+            make_row(self.columns, seed, place, numbers) for place, seed in enumerate(lane.seeds)
+        ]
+        for row, finite in zip(rows, outcome.finite, strict=True):
+            if not (finite and math.isfinite(row[self.score])):
+                return TrainingError(
+                    f"{self.program.environment.name}, seed {row['seed']}: a reward, an "
+                    f"observation or a gradient was not a finite number by step {row['steps']}"
+                )
+        improved = []
+        for place, row in enumerate(rows):
+            active = lane.standings[place].evaluations < len(self.targets)
+            if active:
+                self.rows.append(row)
+                self.listeners.on_evaluation(int(row["seed"]), row)
+                lane.standings[place] = lane.standings[place].after(row[self.score])
+            improved.append(active and lane.standings[place].improved)
+        lane.commit(outcome.state, improved)
+        return None
+
+
+def _open(out: str | Path | None, config: RunConfig, *, resume: bool) -> RunFolder | None:
+    if out is None and resume:
+        raise ValueError("resume needs out, the folder of the run to go on with")
+    if out is None or not resume:
+        return None if out is None else RunFolder.create(out, config)
+    folder = RunFolder(out)
+    differences = config.differences(folder.config)
+    if differences:
+        raise ValueError(f"{out} holds a run of another configuration: {'; '.join(differences)}")
+    return folder
+
+
+def _compile(
+    program: Program, seeds: Sequence[int], saved: Mapping[int, SavedSeed], listeners: Callback
+) -> list[Lane]:
+    """Start the seeds and run the program once for nothing: whatever needs compiling is then."""
+    listeners.on_compile()
+    began = time.monotonic()
+    lanes = make_lanes(program, seeds, saved, abreast=_abreast())
+    lanes[0].advance([0] * len(lanes[0].seeds))
+    listeners.on_compiled(time.monotonic() - began)
+    return lanes
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _abreast() -> bool:
+    return jax.default_backend() != "cpu"

@@ -1,0 +1,143 @@
+"""Progress for people: live in a terminal, a few plain lines elsewhere."""
+
+import time
+from collections import deque
+from collections.abc import Mapping
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from asmpg.training._callback import Callback, Row
+from asmpg.training._config import RunConfig
+from asmpg.training._score import Score
+
+#: The speed is measured over this many seconds.
+_WINDOW = 20.0
+#: With more seeds than this, the rest is summed up.
+_MOST_SEEDS = 20
+
+
+class Progress(Callback):
+    """Scores of the seeds, steps per second and time left."""
+
+    def __init__(self, console: Console | None = None):
+        """Show it on `console`, by default the terminal of standard error."""
+        self._console = console or Console(stderr=True)
+        self._live: Live | None = None
+
+    def on_start(self, config: RunConfig, score: Score, latest: Mapping[int, Row]) -> None:
+        """Show where the run stands."""
+        self._config, self._score = config, score
+        self._rows: dict[int, Row] = dict(latest)
+        self._phase = ""
+        self._tenths = self._done_share() * 10 // 1
+        self._measured: deque[tuple[float, int]] = deque()
+        if self._console.is_terminal:
+            self._live = Live(
+                console=self._console, get_renderable=self._render, refresh_per_second=4
+            )
+            self._live.start()
+
+    def on_compile(self) -> None:
+        """Say so."""
+        self._phase = "compiling"
+        self._say(f"{self._title()}: compiling")
+
+    def on_compiled(self, seconds: float) -> None:
+        """Start the clock."""
+        self._phase = "training"
+        self._measured.append((time.monotonic(), self._steps_done()))
+        self._say(f"{self._title()}: compiled in {seconds:.1f} s, training")
+
+    def on_evaluation(self, seed: int, row: Row) -> None:
+        """Take the row in."""
+        self._rows[seed] = row
+        now = time.monotonic()
+        self._measured.append((now, self._steps_done()))
+        while now - self._measured[0][0] > _WINDOW and len(self._measured) > 2:
+            self._measured.popleft()
+        tenths = self._done_share() * 10 // 1
+        if tenths > self._tenths:
+            self._tenths = tenths
+            self._say(f"{self._title()}: {self._status()}")
+
+    def on_end(self, error: BaseException | None) -> None:
+        """Leave the last picture on the screen."""
+        self._phase = "stopped" if error else "done"
+        if self._live is not None:
+            self._live.stop()
+
+    def _say(self, line: str) -> None:
+        if self._live is None:
+            self._console.print(line, highlight=False, soft_wrap=True)
+
+    def _title(self) -> str:
+        return f"{self._config.environment}, {self._config.method}"
+
+    def _latest(self) -> list[Row]:
+        # A copy: the display asks from a thread of its own.
+        return list(self._rows.values())
+
+    def _steps_done(self) -> int:
+        return sum(int(row["steps"]) for row in self._latest())
+
+    def _steps_left(self) -> int:
+        total = self._config.steps
+        done = [int(row["steps"]) for row in self._latest()]
+        return total * len(self._config.seeds) - sum(min(total, steps) for steps in done)
+
+    def _done_share(self) -> float:
+        return 1 - self._steps_left() / (self._config.steps * len(self._config.seeds))
+
+    def _speed(self) -> float:
+        if len(self._measured) < 2:
+            return 0.0
+        (began, first), (ended, last) = self._measured[0], self._measured[-1]
+        return (last - first) / max(ended - began, 1e-9)
+
+    def _mean_score(self) -> str:
+        scores = [row[self._score.name] for row in self._latest()]
+        return f"{sum(scores) / len(scores):.4g}" if scores else "–"
+
+    def _status(self) -> str:
+        share = f"{100 * self._done_share():.0f}%"
+        if self._phase == "compiling":
+            return f"{share}, compiling"
+        speed = self._speed()
+        left = (
+            f", {_clock(self._steps_left() / speed)} left"
+            if speed and self._phase == "training"
+            else ""
+        )
+        return (
+            f"{share}, {self._score.label} {self._mean_score()} "
+            f"(mean of {len(self._rows)} seeds), {speed:,.0f} steps/s{left}"
+        )
+
+    def _render(self) -> Group:
+        head = Table.grid(padding=(0, 1))
+        head.add_row(
+            Text(self._title(), style="bold"),
+            ProgressBar(total=1.0, completed=self._done_share(), width=24),
+            Text(self._status()),
+        )
+        table = Table(box=None, padding=(0, 2))
+        for heading in ("seed", "steps", self._score.label):
+            table.add_column(heading, justify="right")
+        for seed in self._config.seeds[:_MOST_SEEDS]:
+            row = self._rows.get(seed)
+            cells = (
+                ("", "") if row is None else (f"{row['steps']:,}", f"{row[self._score.name]:.4g}")
+            )
+            table.add_row(str(seed), *cells)
+        more = len(self._config.seeds) - _MOST_SEEDS
+        return Group(head, table, *([Text(f"  and {more} more seeds")] if more > 0 else []))
+
+
+def _clock(seconds: float) -> str:
+    minutes, seconds = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}"

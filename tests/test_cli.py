@@ -1,0 +1,263 @@
+"""`asmpg train`, `evaluate` and `plot`: what they leave, what they say, how they exit."""
+
+import dataclasses
+import errno
+import inspect
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import typing
+
+import pytest
+
+import asmpg
+from asmpg import cli
+from asmpg.exact import Yardstick, Yardsticks
+from asmpg.training import Callback, RunFolder, TrainingError
+from runs import assert_same_runs
+
+SMALL = [
+    "--policy=tabular",
+    "--num-states=2",
+    "--evaluate-every=1_000",
+    "--evaluation-episodes=10",
+]
+
+
+def train(*arguments):
+    cli.main(["train", *SMALL, *map(str, arguments)])
+
+
+def fails(capsys, *arguments, code):
+    """Run a command that must fail with one line on standard error; give the line."""
+    with pytest.raises(SystemExit) as stopped:
+        cli.main([*map(str, arguments)])
+    output = capsys.readouterr()
+    assert stopped.value.code == code
+    assert output.out == ""
+    assert output.err.startswith("asmpg: ")
+    assert output.err.count("\n") == 1
+    return output.err
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    out = tmp_path_factory.mktemp("runs") / "cheese"
+    train("CheeseMaze", "--seeds", 2, "--steps", "3_000", "--out", out, "--quiet")
+    return out
+
+
+@pytest.fixture
+def yardsticks(monkeypatch):
+    """Yardsticks without the minute they take."""
+    kinds = (Yardstick(0.5, 0.9, value) for value in (0.01, 0.1, 0.12, 0.23, 0.25))
+    values = Yardsticks(*kinds)
+    monkeypatch.setattr("asmpg.exact.yardsticks", lambda *_, **__: values, raising=False)
+
+
+def test_help_and_version_come_without_jax():
+    code = (
+        "import sys; from asmpg.cli import main\n"
+        "try: main([sys.argv[1]])\n"
+        "except SystemExit as stop: assert not stop.code\n"
+        "assert 'jax' not in sys.modules and 'equinox' not in sys.modules"
+    )
+    for option, expected in (("--help", "evaluate"), ("--version", asmpg.__version__)):
+        done = subprocess.run(
+            [sys.executable, "-c", code, option], capture_output=True, text=True, check=True
+        )
+        assert expected in done.stdout
+
+
+def test_every_command_has_help(capsys):
+    for command in cli.COMMANDS:
+        with pytest.raises(SystemExit) as stopped:
+            cli.main([command, "--help"])
+        assert not stopped.value.code
+        assert f"usage: asmpg {command}" in capsys.readouterr().out
+
+
+def test_every_option_of_the_method_is_a_flag():
+    flags = inspect.signature(cli.train).parameters
+    hints = typing.get_type_hints(cli.train)
+    for field in dataclasses.fields(asmpg.ASMPG):
+        if field.name == "observation_scale":
+            continue
+        assert field.name in flags
+        if typing.get_origin(field.type) is typing.Literal:
+            words = typing.get_args(typing.get_args(hints[field.name])[0])
+            assert words == typing.get_args(field.type)
+
+
+def test_training_leaves_a_run(run):
+    config = RunFolder(run).config
+    assert (config.environment, config.seeds, config.steps) == ("CheeseMaze", (1952, 5235), 3000)
+    assert config.method_options["num_states"] == 2
+    assert RunFolder(run).finished()
+
+
+def test_training_says_what_came_out(capsys, tmp_path):
+    train("CheeseMaze", "--seeds", "7,", "--steps", 2000, "--out", tmp_path / "run")
+    output = capsys.readouterr()
+    assert "At the last evaluation: reward per step 0.0" in output.out
+    assert f"asmpg plot {tmp_path / 'run'}" in output.out
+    lines = output.err.splitlines()
+    assert lines[0] == "CheeseMaze, asmpg: compiling"
+    assert "compiled in" in lines[1]
+    assert "steps/s" in lines[-1]
+    assert lines[-1].startswith("CheeseMaze, asmpg: 100%, reward per step 0.0")
+    assert RunFolder(tmp_path / "run").config.seeds == (7,)
+
+
+def test_quiet_is_quiet(capsys, tmp_path):
+    train("CheeseMaze", "--seeds", 1, "--steps", 1000, "--out", tmp_path / "run", "--quiet")
+    assert capsys.readouterr().err == ""
+
+
+def test_the_default_folder_is_named_after_environment_and_method(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    train("CheeseMaze", "--seeds", 1, "--steps", 1000, "--quiet")
+    assert RunFolder("runs/CheeseMaze-asmpg").finished()
+
+
+def test_evaluate_prints_a_table_or_json(run, capsys):
+    cli.main(["evaluate", str(run), "--episodes", "200", "--json"])
+    entries = json.loads(capsys.readouterr().out)
+    assert [entry["seed"] for entry in entries] == [1952, 5235]
+    assert {"discounted_return", "reward_per_step_standard_error", "exact_discounted"} <= set(
+        entries[0]
+    )
+    cli.main(["evaluate", str(run), "--episodes", "200", "--seed", "5235", "--which", "last"])
+    shown = capsys.readouterr().out
+    assert "5235" in shown
+    assert "1952" not in shown
+
+
+@pytest.mark.usefixtures("yardsticks")
+def test_plot_draws_the_learning_curve(run, capsys, tmp_path):
+    cli.main(["plot", str(run), "--out", str(tmp_path / "pictures")])
+    assert capsys.readouterr().out.count("Drew") == 2
+    picture = (tmp_path / "pictures" / "learning_curve.svg").read_text()
+    for label in ("each seed", "mean of 2 seeds", "history optimum", "best memoryless"):
+        assert f"<!-- {label}" in picture
+    assert asmpg.plot(run) == [run / "learning_curve.png", run / "learning_curve.svg"]
+
+
+def test_a_run_without_yardsticks_is_drawn_all_the_same(run, monkeypatch, tmp_path):
+    def unknown(*_, **__):
+        raise ValueError("no solver")
+
+    monkeypatch.setattr("asmpg.exact.yardsticks", unknown, raising=False)
+    assert all(path.exists() for path in asmpg.plot(run, tmp_path))
+
+
+def test_resuming_ends_as_if_never_stopped(run, tmp_path, capsys, monkeypatch):
+    out = tmp_path / "again"
+    options = ("CheeseMaze", "--seeds", 2, "--steps", "3_000", "--out", out)
+    interrupt_after_first_evaluation(monkeypatch)
+    with pytest.raises(SystemExit) as stopped:
+        train(*options)
+    assert stopped.value.code == 130
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last == f"asmpg: stopped; go on with: asmpg train --resume {out}"
+    monkeypatch.undo()
+    assert not RunFolder(out).finished()
+    assert "go on with --resume" in fails(capsys, "train", *SMALL, *options, code=2)
+    cli.main(["train", "--resume", str(out), "--quiet"])
+    assert_same_runs(out, run)
+    capsys.readouterr()
+    cli.main(["train", "--resume", str(out)])
+    assert "nothing left to do" in capsys.readouterr().out
+
+
+def interrupt_after_first_evaluation(monkeypatch):
+    class Interrupting(Callback):
+        def on_evaluation(self, seed, row):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr("asmpg.study.run_commands.Progress", Interrupting)
+
+
+def test_tensorboard_logs_are_written_for_each_seed(tmp_path):
+    pytest.importorskip("tensorboardX")
+    out = tmp_path / "run"
+    train("CheeseMaze", "--seeds", 2, "--steps", 1000, "--out", out, "--tensorboard", "--quiet")
+    for seed in (1952, 5235):
+        assert list((out / "tensorboard" / f"seed-{seed}").glob("events*"))
+
+
+def test_a_missing_tensorboard_is_named(capsys, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tensorboardX", None)
+    options = ("--tensorboard", "--out", tmp_path / "run")
+    error = fails(capsys, "train", "CheeseMaze", *options, code=1)
+    assert 'pip install "asmpg[tensorboard]"' in error
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("train CheeseMaze --steps 0", "steps must be an integer in .* got 0"),
+        ("train ChesseMaze", "did you mean CheeseMaze"),
+        ("train", "environment must be given, one of CheeseMaze"),
+        ("train CheeseMaze --stps 5", "--stps.* did you mean --steps"),
+        ("train CheeseMaze --steps many", "--steps.*many"),
+        ("train CheeseMaze --policy linear", "linear.*--policy"),
+        ("train CheeseMaze --method ppo", "method must be one of asmpg"),
+        ("train CheeseMaze --seeds few", "seeds must be a number of seeds, or the seeds"),
+        ("train CheeseMaze --seeds 0", "number of seeds must be an integer of at least 1, got 0"),
+        ("train CheeseMaze --seeds 1,1", "seeds must be different integers"),
+        ("train CheeseMaze --learning-rate -1", "learning_rate must be a number of at least 0"),
+        ("train VelocityOnlyCartPole --policy tabular", "needs discrete observations"),
+        ("train --resume nowhere", "nowhere is not the folder of a run"),
+        ("train CheeseMaze --resume nowhere", "leave out ENVIRONMENT"),
+        ("train --resume nowhere --steps 5", "leave out --steps"),
+        ("evaluate nowhere", "nowhere is not the folder of a run"),
+        ("plot nowhere", "nowhere is not the folder of a run"),
+        ("run CheeseMaze", "run"),
+        ("", "train, evaluate, plot, envs"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_leaves_nothing(
+    capsys, tmp_path, monkeypatch, arguments, message
+):
+    monkeypatch.chdir(tmp_path)
+    error = fails(capsys, *arguments.split(), code=2)
+    assert re.search(message, error)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_folder_with_another_configuration_is_wrong_usage(run, capsys):
+    error = fails(capsys, "train", *SMALL, "CheeseMaze", "--out", run, "--steps", 9, code=2)
+    assert "steps is 3000 there and 9 here" in error
+
+
+def test_a_damaged_checkpoint_is_a_failure(capsys, tmp_path):
+    out = tmp_path / "run"
+    train("CheeseMaze", "--seeds", 1, "--steps", 1000, "--out", out, "--quiet")
+    path = RunFolder(out).checkpoint_path(1952, "best")
+    path.write_bytes(path.read_bytes()[:100])
+    capsys.readouterr()
+    assert "best.npz is not a checkpoint, or is damaged" in fails(capsys, "evaluate", out, code=1)
+
+
+def test_a_full_disk_is_a_failure(capsys, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("os.fsync", full)
+    error = fails(capsys, "train", "CheeseMaze", "--out", tmp_path / "run", code=1)
+    assert "No space left on device" in error
+    assert os.listdir(tmp_path) == []
+
+
+def test_not_a_number_is_a_failure(capsys, tmp_path, monkeypatch):
+    def spoiled(*_, **__):
+        raise TrainingError("CheeseMaze, seed 1952: a reward was not a finite number")
+
+    monkeypatch.setattr("asmpg.study.run_commands.train", spoiled)
+    error = fails(capsys, "train", "CheeseMaze", "--out", tmp_path / "run", code=1)
+    assert "seed 1952" in error

@@ -1,0 +1,60 @@
+"""A seed decides its results, whatever runs beside it and however often it is looked at."""
+
+import jax
+import numpy as np
+import pytest
+
+from asmpg.training import train
+from runs import small_config, timeless
+
+ALONE = small_config(seeds=(1952,))
+
+
+def assert_same_states(one, other):
+    for a, b in zip(jax.tree.leaves(one.learner), jax.tree.leaves(other.learner), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.fixture(scope="module")
+def alone():
+    return train(ALONE)
+
+
+def test_a_run_repeats_bit_for_bit(alone):
+    again = train(ALONE)
+    assert timeless(again.rows) == timeless(alone.rows)
+    assert_same_states(again.seeds[1952].last, alone.seeds[1952].last)
+
+
+def test_a_seed_does_not_depend_on_the_seeds_beside_it(alone):
+    among = train(small_config(seeds=(8234, 1952, 5235)))
+    own = [row for row in among.rows if row["seed"] == 1952]
+    assert timeless(own) == timeless(alone.rows)
+    assert_same_states(among.seeds[1952].last, alone.seeds[1952].last)
+
+
+def test_seeds_differ(alone):
+    other = train(small_config(seeds=(5235,)))
+    assert timeless(other.rows) != timeless(alone.rows)
+
+
+def test_evaluations_do_not_change_what_is_learned(alone):
+    often = train(small_config(seeds=(1952,), evaluate_every=200))
+    assert len(often.rows) == 11
+    assert_same_states(often.seeds[1952].last, alone.seeds[1952].last)
+
+
+def test_abreast_a_seed_is_the_same_up_to_rounding(alone, monkeypatch):
+    """One program for all seeds sums in another order; its random numbers are the same."""
+    monkeypatch.setattr("asmpg.training._loop._abreast", lambda: True)
+    abreast = train(small_config(seeds=(8234, 1952, 5235)))
+    own = [row for row in abreast.rows if row["seed"] == 1952]
+    for row, expected in zip(own, alone.rows, strict=True):
+        assert {name: row[name] for name in ("steps", "episodes", "updates")} == {
+            name: expected[name] for name in ("steps", "episodes", "updates")
+        }
+        exact = ("exact_discounted", "exact_undiscounted", "gradient_norm", "nu_entropy")
+        for name in exact:
+            assert row[name] == pytest.approx(expected[name], rel=1e-4, nan_ok=True)
+    again = train(small_config(seeds=(8234, 1952, 5235)))
+    assert timeless(again.rows) == timeless(abreast.rows)

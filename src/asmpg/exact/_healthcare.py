@@ -31,16 +31,18 @@ from asmpg.exact._yardsticks import Yardstick, Yardsticks
 class HealthcareEffort:
     """How much work goes into the yardsticks.
 
-    The optimum has a grid of `toxicity` and `resistance` points. Half its resolution evaluates
-    tables of `bins` bins, found by `climbs` climbs of `iterations` for each criterion, and shows
-    how accurate the optimum is. Simulated checks play `episodes`.
+    The optimum has a grid of `toxicity` and `resistance` points, with `nodes` of health in a cell
+    of at most a bin. Half its resolution evaluates tables of `bins` bins, found by `climbs` climbs
+    of `iterations` for each criterion, and shows how accurate the optimum is. Simulated checks
+    play `episodes`.
     """
 
+    nodes: int = 3
     toxicity: int = 81
     resistance: int = 49
     bins: int = 61
     climbs: int = 3
-    iterations: int = 150
+    iterations: int = 200
     stripes: int = 10
     episodes: int = 200_000
 
@@ -121,8 +123,8 @@ def solve_healthcare(
     )
 
     cells = cells_for(environment, effort.bins)
-    fine = GridSize(cells, 3, effort.toxicity, effort.resistance)
-    coarse = GridSize(cells, 2, **effort.half_resolution)
+    fine = GridSize(cells, effort.nodes, effort.toxicity, effort.resistance)
+    coarse = GridSize(cells, effort.nodes - 1, **effort.half_resolution)
     (first, first_doses), (second, second_doses) = (
         healthcare_optimum(environment, gamma, fine) for gamma in discounts
     )
@@ -146,9 +148,9 @@ def _search(
     key: Key[Array, ""],
     effort: HealthcareEffort,
 ) -> tuple[ValuedTable, ValuedTable]:
-    """Climb from the uniform and from random tables; each criterion takes the best of all."""
+    """Climb from the uniform table and others near it; each criterion takes the best of all."""
     shape = (effort.climbs - 1, effort.bins, 3)
-    starts = [np.zeros(shape[1:]), *np.asarray(jax.random.normal(key, shape), float)]
+    starts = [np.zeros(shape[1:]), *np.asarray(0.3 * jax.random.normal(key, shape), float)]
     found = [
         search_table(environment, gamma, start, iterations=effort.iterations)
         for gamma in discounts

@@ -11,7 +11,7 @@ from asmpg.envs import HealthcareTreatment
 from asmpg.envs.healthcare_treatment import FAILURE, RECOVERY
 from asmpg.exact._healthcare_chain import GridSize, HealthcareChain, healthcare_chain
 
-_SEARCH_RATE = 0.2
+_SEARCH_RATE = 0.1
 #: A short memory lets logits of doses that should vanish keep falling.
 _SEARCH_SECOND_MOMENT = 0.9
 
@@ -72,12 +72,13 @@ def search_table(
     logits: Float[np.ndarray, "bins A"],
     *,
     iterations: int,
+    nodes: int = 2,
     toxicity: int = 13,
     resistance: int = 9,
 ) -> Float[np.ndarray, "bins A"]:
     """Climb from the table `softmax(logits)` by Adam on the exact gradient of a coarse chain."""
     cells = cells_for(environment, logits.shape[0])
-    chain = healthcare_chain(environment, GridSize(cells, 1, toxicity, resistance))
+    chain = healthcare_chain(environment, GridSize(cells, nodes, toxicity, resistance))
     start = _start_bin(environment, logits.shape[0])
     first, weight = jnp.asarray(logits, float), jnp.asarray(discount, float)
     found = _climb(first, chain, weight, start, environment.max_steps, iterations)

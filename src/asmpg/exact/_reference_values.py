@@ -56,7 +56,7 @@ def write_reference_values(
         "options": healthcare.options(),
         "discount": _DISCOUNT,
         "yardsticks": _to_json(solution.yardsticks),
-        "provenance": _provenance(time.perf_counter() - started) | dataclasses.asdict(effort),
+        "provenance": _provenance(time.perf_counter() - started, dataclasses.asdict(effort)),
         "memoryless_tables": [
             {"value": table.value, "probability": table.probability.tolist()}
             for table in solution.tables
@@ -68,12 +68,12 @@ def write_reference_values(
         "options": cart_pole.options(),
         "discount": _DISCOUNT,
         "yardsticks": _to_json(yardsticks),
-        "provenance": _provenance(time.perf_counter() - started) | {"episodes": cart_pole_episodes},
+        "provenance": _provenance(time.perf_counter() - started, {"episodes": cart_pole_episodes}),
     }
     entries = {healthcare.name: healthcare_entry, cart_pole.name: cart_pole_entry}
-    text = json.dumps(entries, indent=2)
+    text = json.dumps(entries, indent=2, ensure_ascii=False)
     # One line for a list of numbers.
-    text = re.sub(r"\[[^\[\]{}]*\]", lambda match: " ".join(match[0].split()), text)
+    text = re.sub(r"\[\s+([^\[\]{}]*?)\s+\]", lambda row: f"[{' '.join(row[1].split())}]", text)
     Path(path).write_text(text + "\n", encoding="utf-8")
 
 
@@ -110,11 +110,12 @@ def _table(entry: dict[str, Any]) -> ValuedTable:
     return ValuedTable(entry["value"], np.asarray(entry["probability"]))
 
 
-def _provenance(wall_seconds: float) -> dict[str, Any]:
+def _provenance(wall_seconds: float, effort: dict[str, int]) -> dict[str, Any]:
     return {
         "asmpg": importlib.metadata.version("asmpg"),
         "jax": jax.__version__,
         "platform": jax.default_backend(),
         "cores": os.cpu_count(),
         "wall_seconds": round(wall_seconds, 1),
+        "effort": effort,
     }

@@ -7,4 +7,6 @@ from asmpg.methods._method import Method as Method
 from asmpg.methods._method import Metrics as Metrics
 from asmpg.methods._paper import PAPER_SEEDS as PAPER_SEEDS
 from asmpg.methods._paper import PAPER_SIZES as PAPER_SIZES
+from asmpg.methods._presets import PRESETS as PRESETS
+from asmpg.methods._presets import Preset as Preset
 from asmpg.methods.ais import AIS as AIS

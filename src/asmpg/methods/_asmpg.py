@@ -49,7 +49,6 @@ class ASMPG(Method[Learner]):
     paper's; `num_states` and `hidden` default to its table for its five environments.
     """
 
-    name: ClassVar[str] = "asmpg"
     metric_names: ClassVar[tuple[str, ...]] = ("gradient_norm", "nu_entropy", "phi_entropy")
 
     num_states: int | None = eqx.field(static=True, default=None)

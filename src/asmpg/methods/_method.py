@@ -27,10 +27,10 @@ class Experience(eqx.Module):
 class Method(eqx.Module, Generic[LearnerState]):
     """Hyperparameters, frozen, and the pure functions that turn experience into a policy."""
 
-    #: The name on the command line.
-    name: ClassVar[str]
     #: The names of the numbers that `improve` reports.
     metric_names: ClassVar[tuple[str, ...]]
+    #: Whether its seeds are better run abreast on CPUs too: many small operations in sequence.
+    abreast: ClassVar[bool] = False
 
     @abc.abstractmethod
     def initialise(self, environment: Environment[Any], key: Key[Array, ""]) -> LearnerState:

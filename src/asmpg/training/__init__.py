@@ -6,7 +6,6 @@ from asmpg.rollouts import play_episodes as play_episodes
 from asmpg.training._agent import Agent as Agent
 from asmpg.training._callback import Callback as Callback
 from asmpg.training._callback import Row as Row
-from asmpg.training._config import METHODS as METHODS
 from asmpg.training._config import RunConfig as RunConfig
 from asmpg.training._config import default_seeds as default_seeds
 from asmpg.training._evaluate import evaluate as evaluate

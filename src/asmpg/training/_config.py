@@ -11,11 +11,9 @@ import jax.numpy as jnp
 
 from asmpg._check import check_integer, check_one_of
 from asmpg.envs import make
-from asmpg.methods import ASMPG, PAPER_SEEDS, Method
+from asmpg.methods import PAPER_SEEDS, PRESETS
 from asmpg.training._program import Program
 
-#: The methods by name.
-METHODS: dict[str, type[Method[Any]]] = {method.name: method for method in (ASMPG,)}
 #: Steps are counted in 32 bits; this leaves room for the last update.
 _MOST_STEPS = 2_000_000_000
 
@@ -50,7 +48,7 @@ class RunConfig:
 
     def __post_init__(self):
         _check_kind("environment", self.environment, str, "a name")
-        check_one_of("method", self.method, tuple(METHODS))
+        check_one_of("method", self.method, tuple(PRESETS))
         for name in ("environment_options", "method_options"):
             given = getattr(self, name)
             _check_kind(name, given, Mapping, "a dictionary")
@@ -64,11 +62,11 @@ class RunConfig:
     def build(self) -> Program:
         """The compiled program of this run; a `ValueError` if its parts do not go together."""
         environment = make(self.environment, **self.environment_options)
-        method = METHODS[self.method]
-        accepted = [field.name for field in dataclasses.fields(method)]
+        preset = PRESETS[self.method]
+        accepted = [field.name for field in dataclasses.fields(preset.method)]
         for name in self.method_options:
             check_one_of(f"options of {self.method}", name, accepted)
-        learning = method(**self.method_options)
+        learning = preset.method(**{**preset.options, **self.method_options})
         program = Program(
             environment,
             learning,
@@ -86,8 +84,10 @@ class RunConfig:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it, the method's options in full."""
-        defaults = {field.name: field.default for field in dataclasses.fields(METHODS[self.method])}
-        config = dataclasses.asdict(self) | {"method_options": {**defaults, **self.method_options}}
+        preset = PRESETS[self.method]
+        defaults = {field.name: field.default for field in dataclasses.fields(preset.method)}
+        options = {**defaults, **preset.options, **self.method_options}
+        config = dataclasses.asdict(self) | {"method_options": options}
         try:
             return json.loads(json.dumps(config, allow_nan=False))
         except (TypeError, ValueError) as error:

@@ -118,12 +118,16 @@ class StackedLane(Lane):
 
 
 def make_lanes(
-    program: Program, seeds: Sequence[int], saved: Mapping[int, SavedSeed], *, abreast: bool
+    program: Program, seeds: Sequence[int], saved: Mapping[int, SavedSeed], *, stacks: int
 ) -> list[Lane]:
-    """One lane for all seeds if they go `abreast`, else one for each."""
-    if abreast:
-        return [StackedLane(program, seeds, saved)]
-    return [SingleLane(program, seed, saved.get(seed)) for seed in seeds]
+    """A lane for each seed, or, if `stacks` is not 0, so many lanes of seeds abreast."""
+    if stacks == 0:
+        return [SingleLane(program, seed, saved.get(seed)) for seed in seeds]
+    groups = [seeds[place::stacks] for place in range(min(stacks, len(seeds)))]
+    return [
+        StackedLane(program, group, {seed: saved[seed] for seed in group if seed in saved})
+        for group in groups
+    ]
 
 
 def _outcome(state: SeedState, evaluation: Mapping[str, Array], *, axis: bool) -> Outcome:

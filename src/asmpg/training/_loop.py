@@ -38,8 +38,8 @@ def train(
 
     With `resume`, the run in `out` goes on from its checkpoints, and ends bit for bit as if it had
     never stopped. On CPUs each seed runs on its own, as many at a time as there are cores, so its
-    results do not depend, in any bit, on the seeds beside it; on other devices all seeds run
-    abreast in one program.
+    results do not depend, in any bit, on the seeds beside it; on other devices, and for recurrent
+    methods, seeds run abreast in one program, and their number may change the last bits.
 
     Raises a `TrainingError` when a reward, an observation or a gradient is not a finite number, and
     a `KeyboardInterrupt` on Ctrl-C, once the chunks in hand are done and on disk.
@@ -176,8 +176,9 @@ def _compile(
     """Start the seeds and run the program once for nothing: whatever needs compiling is then."""
     listeners.on_compile()
     began = time.monotonic()
-    lanes = make_lanes(program, seeds, saved, abreast=_abreast())
-    lanes[0].advance([0] * len(lanes[0].seeds))
+    lanes = make_lanes(program, seeds, saved, stacks=_stacks(program))
+    for size in {len(lane.seeds) for lane in lanes}:
+        next(lane for lane in lanes if len(lane.seeds) == size).advance([0] * size)
     listeners.on_compiled(time.monotonic() - began)
     return lanes
 
@@ -188,5 +189,8 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-def _abreast() -> bool:
-    return jax.default_backend() != "cpu"
+def _stacks(program: Program) -> int:
+    """How many lanes of seeds abreast there are to be; 0 for a lane a seed."""
+    if jax.default_backend() != "cpu":
+        return 1
+    return _cores() if program.method.abreast else 0

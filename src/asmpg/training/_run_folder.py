@@ -10,10 +10,11 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from asmpg._errors import CheckpointError
+from asmpg.methods import PRESETS
 from asmpg.training._atomic import write_atomically
 from asmpg.training._callback import Row
 from asmpg.training._checkpoint import load, load_meta, save
-from asmpg.training._config import METHODS, RunConfig
+from asmpg.training._config import RunConfig
 from asmpg.training._metrics import columns, read_rows, write_rows
 from asmpg.training._program import Program, SeedState
 from asmpg.training._standing import SavedSeed, Standing
@@ -116,7 +117,7 @@ class RunFolder:
 
 
 def _columns(config: RunConfig) -> tuple[str, ...]:
-    return columns(METHODS[config.method].metric_names)
+    return columns(PRESETS[config.method].method.metric_names)
 
 
 def _read_config(path: Path) -> RunConfig:

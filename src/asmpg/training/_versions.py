@@ -2,16 +2,17 @@
 
 import platform
 import subprocess
-from importlib.metadata import version
 from pathlib import Path
 
 import jax
+
+import asmpg
 
 
 def versions() -> dict[str, str | None]:
     """Versions, the kind of device, and the commit where the package lies in its repository."""
     return {
-        "asmpg": version("asmpg"),
+        "asmpg": asmpg.__version__,
         "jax": jax.__version__,
         "python": platform.python_version(),
         "device": jax.devices()[0].device_kind,

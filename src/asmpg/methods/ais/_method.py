@@ -50,7 +50,7 @@ class AIS(Method[AISLearner]):
     `dimension` defaults to the paper's number of agent states in the environment.
     """
 
-    name: ClassVar[str] = "ais"
+    abreast: ClassVar[bool] = True
     metric_names: ClassVar[tuple[str, ...]] = (
         "gradient_norm",
         "reward_loss",

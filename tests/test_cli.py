@@ -261,3 +261,17 @@ def test_not_a_number_is_a_failure(capsys, tmp_path, monkeypatch):
     monkeypatch.setattr("asmpg.study.run_commands.train", spoiled)
     error = fails(capsys, "train", "CheeseMaze", "--out", tmp_path / "run", code=1)
     assert "seed 1952" in error
+
+
+def test_options_of_method_and_environment_by_name(tmp_path):
+    given = ["--option=num_states=3", "--environment-option=max_steps=20", "--quiet", "--seeds=1"]
+    train("CheeseMaze", *given, "--steps=500", f"--out={tmp_path}/run")
+    config = RunFolder(tmp_path / "run").config
+    assert config.environment_options == {"max_steps": 20}
+    assert config.method_options["num_states"] == 3
+
+
+@pytest.mark.parametrize("wrong", ["num_states", "=3"])
+def test_an_option_without_name_or_value_is_a_usage_error(wrong, capsys, tmp_path):
+    given = ["train", "CheeseMaze", f"--option={wrong}", f"--out={tmp_path}/run"]
+    assert "--option must be NAME=VALUE" in fails(capsys, *given, code=2)

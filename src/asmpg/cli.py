@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from tyro.conf import Positional, arg
+from tyro.conf import Positional, UseAppendAction, arg
 
 from asmpg._command_line import read_command
 from asmpg._errors import CheckpointError, TrainingError
@@ -52,6 +52,8 @@ def train(
         Literal["constant", "decreasing"] | None, _option("constant|decreasing")
     ] = None,
     barrier: Annotated[float | None, _option("FLOAT")] = None,
+    option: Annotated[tuple[str, ...], UseAppendAction, _value("NAME=VALUE")] = (),
+    environment_option: Annotated[tuple[str, ...], UseAppendAction, _value("NAME=VALUE")] = (),
 ) -> None:
     """Train a policy with memory in an environment, once for each seed.
 
@@ -66,7 +68,7 @@ def train(
         greedy: Evaluate with the most probable agent states and actions.
         tensorboard: Write logs for TensorBoard into the folder of the run.
         quiet: Show no progress.
-        method: What learns.
+        method: What learns: asmpg, ais-kl, ais-mmd, ais-kl-fixed or ais-mmd-fixed.
         num_states: Number of agent states.
         hidden: Base width of the hidden layers.
         objective: Discounted return (Algorithm 2) or undiscounted return (Algorithm 1).
@@ -79,6 +81,8 @@ def train(
         learning_rate: Step size.
         schedule: Constant step size, or one that falls with the square root of the updates.
         barrier: Weight of the log-barrier.
+        option: Any other option of the method, say start=zeros; may be given several times.
+        environment_option: An option of the environment, say max_steps=100; likewise.
     """
     given = _given(train, locals())
     from asmpg.study import run_commands

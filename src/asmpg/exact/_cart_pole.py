@@ -18,7 +18,7 @@ from asmpg.exact._cart_pole_rules import (
     search_state_rule,
     search_velocity_rule,
 )
-from asmpg.exact._simulation import play, simulate, uniform_act
+from asmpg.exact._simulation import UniformAct, play, simulate
 from asmpg.exact._yardsticks import Yardstick, Yardsticks
 
 
@@ -86,7 +86,7 @@ def _better(first: _Played, second: _Played) -> _Played:
 def _random(
     environment: VelocityOnlyCartPole, discount: float, key: Key[Array, ""], episodes: int
 ) -> Yardstick:
-    played = simulate(environment, uniform_act(2), episodes, key, discount)
+    played = simulate(environment, UniformAct(2), episodes, key, discount)
     return Yardstick(
         played.discounted.mean,
         played.undiscounted.mean,

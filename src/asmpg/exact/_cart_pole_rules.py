@@ -14,7 +14,7 @@ from asmpg.exact._simulation import play
 
 _ANGLES = 64
 _ROUNDS, _CANDIDATES = 6, 32
-_EPISODES = 1024
+_EPISODES = 512
 
 
 class VelocityRule(eqx.Module):

@@ -90,13 +90,18 @@ class HealthcareChain(eqx.Module):
         return self.start_reward + discount * jnp.einsum("xzck,axzck->a", value, self.start_kernel)
 
 
-def healthcare_chain(environment: HealthcareTreatment, size: GridSize) -> HealthcareChain:
-    """Lay `environment` out on a grid."""
+def check_noise(environment: HealthcareTreatment) -> None:
+    """Raise a `ValueError` if health moves too little at random for a grid."""
     if environment.noise < LEAST_NOISE:
         raise ValueError(
             f"noise must be at least {LEAST_NOISE} to compute yardsticks on a grid of health, "
             f"got {environment.noise:g}"
         )
+
+
+def healthcare_chain(environment: HealthcareTreatment, size: GridSize) -> HealthcareChain:
+    """Lay `environment` out on a grid."""
+    check_noise(environment)
     benefit, cost, toxicity_added, resistance_added = (
         np.asarray(dose)[:, None]
         for dose in (

@@ -9,7 +9,12 @@ from jaxtyping import Array, Float, Int, Key
 
 from asmpg.envs import HealthcareTreatment
 from asmpg.envs.healthcare_treatment import FAILURE, RECOVERY
-from asmpg.exact._healthcare_chain import GridSize, HealthcareChain, healthcare_chain
+from asmpg.exact._healthcare_chain import (
+    GridSize,
+    HealthcareChain,
+    check_noise,
+    healthcare_chain,
+)
 
 _SEARCH_RATE = 0.1
 #: A short memory lets logits of doses that should vanish keep falling.
@@ -43,6 +48,7 @@ def health_bin(health: Float[Array, ""], bins: int) -> Int[Array, ""]:
 
 def cells_for(environment: HealthcareTreatment, bins: int) -> int:
     """Cells for `bins`: whole parts of a bin, at most about half a standard deviation wide."""
+    check_noise(environment)
     width = (RECOVERY - FAILURE) / bins
     return bins * max(1, int(np.ceil(width / (environment.noise / 2) - 1e-9)))
 

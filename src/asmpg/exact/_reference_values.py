@@ -55,7 +55,7 @@ def write_reference_values(
     healthcare_entry = {
         "options": healthcare.options(),
         "discount": _DISCOUNT,
-        "yardsticks": _to_json(solution.yardsticks),
+        "yardsticks": dataclasses.asdict(solution.yardsticks),
         "provenance": _provenance(time.perf_counter() - started, dataclasses.asdict(effort)),
         "memoryless_tables": [
             {"value": table.value, "probability": table.probability.tolist()}
@@ -67,10 +67,10 @@ def write_reference_values(
     cart_pole_entry = {
         "options": cart_pole.options(),
         "discount": _DISCOUNT,
-        "yardsticks": _to_json(yardsticks),
+        "yardsticks": dataclasses.asdict(yardsticks),
         "provenance": _provenance(time.perf_counter() - started, {"episodes": cart_pole_episodes}),
     }
-    entries = {healthcare.name: healthcare_entry, cart_pole.name: cart_pole_entry}
+    entries = {"HealthcareTreatment": healthcare_entry, "VelocityOnlyCartPole": cart_pole_entry}
     text = json.dumps(entries, indent=2, ensure_ascii=False)
     # One line for a list of numbers.
     text = re.sub(r"\[\s+([^\[\]{}]*?)\s+\]", lambda row: f"[{' '.join(row[1].split())}]", text)
@@ -79,31 +79,20 @@ def write_reference_values(
 
 def _entry(environment: Environment[Any], discount: float) -> dict[str, Any] | None:
     text = resources.files("asmpg.exact").joinpath(_FILE).read_text(encoding="utf-8")
-    entry = json.loads(text).get(environment.name)
+    entry = json.loads(text).get(type(environment).__name__)
     if entry is None or entry["discount"] != discount:
         return None
     options = json.loads(json.dumps(environment.options()))
     return entry if options == entry["options"] else None
 
 
-def _to_json(yardsticks: Yardsticks) -> dict[str, Any]:
-    return {
-        name: {
-            field: value
-            for field, value in dataclasses.asdict(yardstick).items()
-            if value is not None
-        }
-        for name in (field.name for field in dataclasses.fields(yardsticks))
-        if (yardstick := getattr(yardsticks, name)) is not None
-    }
-
-
 def _from_json(entry: dict[str, Any]) -> Yardsticks:
     def read(values: dict[str, Any]) -> Yardstick:
-        error = values.pop("standard_error", None)
-        return Yardstick(**values, standard_error=None if error is None else (error[0], error[1]))
+        error = values.pop("standard_error")
+        return Yardstick(**values, standard_error=error and (error[0], error[1]))
 
-    return Yardsticks(**{name: read(values) for name, values in entry.items()})
+    names = (field.name for field in dataclasses.fields(Yardsticks))
+    return Yardsticks(**{name: entry[name] and read(entry[name]) for name in names})
 
 
 def _table(entry: dict[str, Any]) -> ValuedTable:

@@ -8,7 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, Key, PyTree
+from jaxtyping import Array, Bool, Float, Int, Key, PyTree, Shaped
 
 from asmpg._check import check_integer, check_number
 from asmpg.envs import Environment
@@ -86,13 +86,17 @@ def play(
     return Outcomes(*(outcome.reshape(-1)[:num_episodes] for outcome in outcomes))
 
 
-def uniform_act(num_actions: int) -> Act:
+class UniformAct(eqx.Module):
     """Every action equally likely."""
 
-    def act(key: Key[Array, ""], *seen: Any) -> tuple[Int[Array, ""], Any]:
-        return jax.random.randint(key, (), 0, num_actions), seen[-1]
+    num_actions: int = eqx.field(static=True)
 
-    return act
+    def __call__(
+        self, key: Key[Array, ""], step: Int[Array, ""], observation: Array, state: Any, carry: Any
+    ) -> tuple[Int[Array, ""], Any]:
+        """Draw an action; this is an `Act`."""
+        del step, observation, state
+        return jax.random.randint(key, (), 0, self.num_actions), carry
 
 
 class _Lane(NamedTuple):
@@ -170,7 +174,7 @@ def _step_key(
     return jax.random.fold_in(jax.random.fold_in(key, episode), step)
 
 
-def _estimate(outcome: Float[np.ndarray, " N"]) -> Estimate:
+def _estimate(outcome: Shaped[np.ndarray, " N"]) -> Estimate:
     outcome = outcome.astype(np.float64)
     error = outcome.std(ddof=1) / np.sqrt(outcome.size) if outcome.size > 1 else np.nan
     return Estimate(float(outcome.mean()), float(error))

@@ -28,7 +28,7 @@ from asmpg.training import (
 )
 
 #: Options of `asmpg train` that do not change what is learned.
-_NOT_LEARNING = {"out", "resume", "tensorboard", "quiet"}
+_NOT_LEARNING = {"out", "resume", "tensorboard", "quiet", "option", "environment_option"}
 #: The columns of an evaluation: the names of the sampled value and of the exact one.
 _MEASURES = {
     "discounted": ("discounted_return", "exact_discounted"),
@@ -48,7 +48,11 @@ def start(given: Mapping[str, Any], *, out: Path | None, tensorboard: bool, quie
     if "seeds" in own:
         own["seeds"] = read_seeds(own["seeds"])
     options = {n: value for n, value in given.items() if n not in known and n not in _NOT_LEARNING}
-    config = RunConfig(**own, method_options=options)
+    config = RunConfig(
+        **own,
+        environment_options=read_options("environment-option", given),
+        method_options={**options, **read_options("option", given)},
+    )
     folder = f"{config.environment.replace('/', '-')}-{config.method}"
     _train(config, out or Path("runs") / folder, tensorboard=tensorboard, quiet=quiet)
 
@@ -134,3 +138,17 @@ def read_seeds(text: str) -> tuple[int, ...]:
     if not numbers:
         raise ValueError(f"{accepted}, got {text!r}")
     return default_seeds(numbers[0])
+
+
+def read_options(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """`["start=zeros", "head_width=20"]` as a dictionary; values are JSON, or else words."""
+    options = {}
+    for text in given.get(name.replace("-", "_"), ()):
+        key, equals, value = text.partition("=")
+        if not (key and equals):
+            raise ValueError(f"--{name} must be NAME=VALUE, got {text!r}")
+        try:
+            options[key] = json.loads(value)
+        except json.JSONDecodeError:
+            options[key] = value
+    return options

@@ -9,12 +9,14 @@ from asmpg.training._run_folder import RunFolder, Which
 
 #: Checkpoints may take this share of the time.
 _SHARE = 0.05
+#: A guess, in seconds, at what writing takes for each seed; later it is measured.
+_SECONDS_A_SEED = 0.01
 
 
 class Keeper:
     """Keeps the checkpoints of some lanes up to date, often but not at any price.
 
-    After writing it rests so long that writing takes a twentieth of the time at most. What a killed
+    Between writing it rests, so that writing takes a twentieth of the time at most. What a killed
     process loses is what it did since; it is done again from the checkpoints.
     """
 
@@ -32,7 +34,7 @@ class Keeper:
                 ("best", standing.best_evaluations),
             )
         }
-        self._rest_until = 0.0
+        self._rest(_SECONDS_A_SEED * sum(len(lane.seeds) for lane in lanes))
 
     def write_if_due(self) -> None:
         """Write, unless it is too early."""
@@ -46,8 +48,11 @@ class Keeper:
         for lane in self._lanes:
             self._write_lane(lane, "best")
             self._write_lane(lane, "last")
-        ended = time.monotonic()
-        self._rest_until = ended + (ended - began) * (1 / _SHARE - 1)
+        self._rest(time.monotonic() - began)
+
+    def _rest(self, seconds: float) -> None:
+        """Rest in proportion to the `seconds` that writing takes."""
+        self._rest_until = time.monotonic() + seconds * (1 / _SHARE - 1)
 
     def _write_lane(self, lane: Lane, which: Which) -> None:
         standings = lane.standings if which == "last" else [s.at_best for s in lane.standings]

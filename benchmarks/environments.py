@@ -152,8 +152,8 @@ def main() -> None:
         ours = results["VelocityOnlyCartPole"]
         print(
             f"VelocityOnlyCartPole over CartPole-v1: batch 1024 compiled "
-            f"{ours['batch 1024'] / vector:.0f} times its make_vec, our make_vec "
-            f"{ours['make_vec 1024'] / vector:.0f} times"
+            f"{ours['batch 1024'] / vector:.1f} times its make_vec, our make_vec "
+            f"{ours['make_vec 1024'] / vector:.1f} times"
         )
     if arguments.json:
         provenance = {"jax": jax.__version__, "device": device.device_kind}

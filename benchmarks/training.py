@@ -1,14 +1,16 @@
-"""Training speed of ASMPG with the paper's networks: ten seeds of every environment.
+"""Training speed of a method with its defaults, ASMPG's being the paper's: ten seeds of each.
 
 Prints, per environment: seconds of compilation, environment steps and updates per second early (the
 first tenth of the time) and late (the last), evaluation left in, the share of the measured
 matrix-product rate that the networks then come to, and seconds for the whole run.
 
-Usage: python benchmarks/training.py [NAME ...] [--steps 1000000] [--seeds 10] [--json FILE]
+Usage: python benchmarks/training.py [NAME ...] [--method asmpg] [--steps 1000000] [--seeds 10]
+       [--json FILE]
 """
 
 import argparse
 import json
+import math
 import os
 import platform
 import resource
@@ -21,7 +23,7 @@ import jax.numpy as jnp
 
 import asmpg
 from asmpg.envs import Discrete
-from asmpg.methods import PAPER_SIZES
+from asmpg.methods import PAPER_SIZES, PRESETS
 from asmpg.training import Callback, Row, RunConfig, default_seeds, train
 
 EPISODES_PER_UPDATE = 10
@@ -87,20 +89,21 @@ def network_operations(name: str, steps: float, updates: float) -> float:
     return steps * 8 * weights
 
 
-def measure(name: str, *, steps: int, seeds: int, peak: float) -> dict[str, Any]:
+def measure(name: str, method: str, *, steps: int, seeds: int, peak: float) -> dict[str, Any]:
     stopwatch = Stopwatch()
     began = time.perf_counter()
-    train(RunConfig(name, steps=steps, seeds=default_seeds(seeds)), callbacks=[stopwatch])
+    config = RunConfig(name, method=method, steps=steps, seeds=default_seeds(seeds))
+    train(config, callbacks=[stopwatch])
     seconds = time.perf_counter() - began
     early, late = stopwatch.rates(0.0, 0.1), stopwatch.rates(0.9, 1.0)
-    late_operations = network_operations(name, *late)
+    operations = network_operations(name, *late) if method == "asmpg" else math.nan
     return {
         "compile_seconds": stopwatch.compile_seconds,
         "early_steps_per_second": early[0],
         "early_updates_per_second": early[1],
         "late_steps_per_second": late[0],
         "late_updates_per_second": late[1],
-        "late_share_of_matrix_rate": late_operations / peak,
+        "late_share_of_matrix_rate": operations / peak,
         "total_seconds": seconds,
     }
 
@@ -108,6 +111,7 @@ def measure(name: str, *, steps: int, seeds: int, peak: float) -> dict[str, Any]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=list(PAPER_SIZES), metavar="NAME")
+    parser.add_argument("--method", default="asmpg", choices=list(PRESETS))
     parser.add_argument("--steps", type=int, default=1_000_000)
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--json", type=Path, help="write the numbers here as well")
@@ -118,12 +122,15 @@ def main() -> None:
         f"jax {jax.__version__} on {device.device_kind}, {os.cpu_count()} CPU cores, "
         f"{platform.machine()}; matrix product {peak / 1e9:.0f} GFLOP/s"
     )
-    print(f"{arguments.seeds} seeds of {arguments.steps} steps, evaluation included")
+    budget = f"{arguments.seeds} seeds of {arguments.steps} steps"
+    print(f"{arguments.method}: {budget}, evaluation included")
     columns = ("compile s", "early k/s", "upd/s", "late k/s", "upd/s", "matrix %", "total s")
     print(f"{'':22}" + "".join(f"{column:>11}" for column in columns))
     results = {}
     for name in arguments.names:
-        result = measure(name, steps=arguments.steps, seeds=arguments.seeds, peak=peak)
+        result = measure(
+            name, arguments.method, steps=arguments.steps, seeds=arguments.seeds, peak=peak
+        )
         results[name] = result
         compile_s, early, early_upd, late, late_upd, share, total = result.values()
         cells = (
@@ -143,6 +150,7 @@ def main() -> None:
             "jax": jax.__version__,
             "device": device.device_kind,
             "cpu_cores": os.cpu_count(),
+            "method": arguments.method,
             "matrix_product_gflops": peak / 1e9,
             "seeds": arguments.seeds,
             "steps": arguments.steps,

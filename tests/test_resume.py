@@ -151,7 +151,8 @@ def test_kill_minus_nine(tmp_path):
     config = small_config(steps=60_000, evaluate_every=200)
     run = tmp_path / "run"
     code = (
-        "import json, sys; from asmpg.training import *;"
+        "import json, sys; from asmpg.training import _keeper, train, RunConfig;"
+        "_keeper._SHARE = 1.0;"
         "config = RunConfig.from_dict(json.loads(sys.argv[1]));"
         "train(config, sys.argv[2], resume=True)"
     )

@@ -100,21 +100,22 @@ def _yardstick(
     environment: VelocityOnlyCartPole, played: list[_Played], discounts: tuple[float, float]
 ) -> Yardstick:
     """The ceiling if it was reached in every episode, else the means."""
-    note = " and ".join(
-        f"{type(each.rule).__name__} ({', '.join(f'{w:.3f}' for w in each.rule.weight.tolist())})"
-        for each in played
-    )
-    episodes = played[0].paid.size
+    rules = dict.fromkeys(_words(each.rule) for each in played)
+    note = f"{played[0].paid.size} episodes of {' and '.join(rules)}"
     if all(each.never_failed for each in played):
         ceiling, steps = (
             float(np.sum(gamma ** np.arange(environment.max_steps))) for gamma in discounts
         )
-        return Yardstick(ceiling, steps, note=f"the ceiling; no failure in {episodes}: {note}")
-    error = [float(each.paid.std(ddof=1) / np.sqrt(episodes)) for each in played]
+        return Yardstick(ceiling, steps, note=f"the ceiling, reached in all of {note}")
+    error = [float(each.paid.std(ddof=1) / np.sqrt(each.paid.size)) for each in played]
     return Yardstick(
         float(played[0].paid.mean()),
         float(played[1].paid.mean()),
         kind="search",
         standard_error=(error[0], error[1]),
-        note=f"{episodes} episodes: {note}",
+        note=note,
     )
+
+
+def _words(rule: Rule) -> str:
+    return f"{type(rule).__name__}({', '.join(f'{weight:.3f}' for weight in rule.weight.tolist())})"

@@ -102,7 +102,7 @@ def solve_healthcare(
 
     value = functools.partial(evaluate_table, environment, **effort.half_resolution)
     uniform = np.full((effort.bins, 3), 1 / 3)
-    random = Yardstick(value(uniform, discount), value(uniform, 1.0), note="computed on a grid")
+    random = Yardstick(value(uniform, discount), value(uniform, 1.0), kind="grid")
 
     tables = _search(environment, discounts, search_key, effort)
     stripes = tuple(striped(table.probability, effort.stripes) for table in tables)
@@ -131,7 +131,8 @@ def solve_healthcare(
     full_state = Yardstick(
         first,
         second,
-        note="dynamic programming on a grid; half the resolution gives "
+        kind="grid",
+        note="dynamic programming; half the resolution gives "
         + " and ".join(f"{healthcare_optimum(environment, g, coarse)[0]:.3f}" for g in discounts)
         + f"; its doses {check(first_doses, second_doses)}",
     )

@@ -1,8 +1,8 @@
 """HealthcareTreatment as a chain on a grid of (health, toxicity, resistance).
 
-Health is cut into cells with Gauss-Legendre nodes `q` in each; toxicity `x` and resistance `z`
-have uniform grids. Noise enters health alone, so with the mean `m = h + b (1 - z) - kappa x -
-delta` the value to come is
+Health is cut into cells with Gauss-Legendre nodes `q` in each; resistance `z` has a uniform grid,
+toxicity `x` one that is uniform in the logarithm. Noise enters health alone, so with the mean
+`m = h + b (1 - z) - kappa x - delta` the value to come is
 
 ```
 W(m, x', z') = sum_q w_q N(q; m, sigma) V(q, x', z')
@@ -14,6 +14,7 @@ points in each direction. Expected rewards are known in closed form.
 """
 
 import dataclasses
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -22,6 +23,7 @@ import numpy as np
 from jax.scipy.stats import norm
 from jaxtyping import Array, Float, Int
 
+from asmpg._check import check_integer
 from asmpg.envs import HealthcareTreatment
 from asmpg.envs.healthcare_treatment import FAILURE, RECOVERY
 
@@ -39,6 +41,15 @@ class GridSize:
     nodes: int
     toxicity: int
     resistance: int
+
+    def __post_init__(self):
+        for name, low in {
+            "cells": 1,
+            "nodes": 1,
+            "toxicity": _POINTS,
+            "resistance": _POINTS,
+        }.items():
+            check_integer(name, getattr(self, name), low=low)
 
 
 class HealthcareChain(eqx.Module):
@@ -111,12 +122,12 @@ def healthcare_chain(environment: HealthcareTreatment, size: GridSize) -> Health
             environment.resistance_added,
         )
     )
-    decay = environment.toxicity_decay
-    most = max(environment.toxicity_added) * np.sum(decay ** np.arange(environment.max_steps))
-    most = most or 1.0
+    # Nine standard deviations beyond the thresholds, nothing is left to come.
+    reach = _SPAN + 9 * environment.noise
+    axis = _toxicity_axis(environment, reach)
 
     def next_toxicity(toxicity: np.ndarray) -> np.ndarray:
-        return np.minimum(most, decay * toxicity + toxicity_added)
+        return np.minimum(axis.most, environment.toxicity_decay * toxicity + toxicity_added)
 
     def next_resistance(resistance: np.ndarray) -> np.ndarray:
         return np.minimum(1.0, environment.resistance_decay * resistance + resistance_added)
@@ -129,15 +140,13 @@ def healthcare_chain(environment: HealthcareTreatment, size: GridSize) -> Health
         expected = _expected_outcome(mean, environment.noise, environment.terminal_reward)
         return expected - cost.reshape(-1, *[1] * (mean.ndim - 1))
 
-    toxicity = np.linspace(0, most, size.toxicity)
+    toxicity = axis.points(size.toxicity)
     resistance = np.linspace(0, 1, size.resistance)
     width = _SPAN / size.cells
     fraction, share = np.polynomial.legendre.leggauss(size.nodes)
     fraction, share = (fraction + 1) / 2, share / 2 * width
     health = FAILURE + (np.arange(size.cells)[:, None] + fraction) * width
 
-    # Nine standard deviations beyond the thresholds, nothing is left to come.
-    reach = _SPAN + 9 * environment.noise
     shift = drift(toxicity, resistance)
     position = np.clip(shift, -reach, reach)[..., None] / width + fraction
     first = np.floor(position).astype(int) - (_POINTS // 2 - 1)
@@ -153,7 +162,7 @@ def healthcare_chain(environment: HealthcareTreatment, size: GridSize) -> Health
     start_mean = start_health + drift(start_toxicity, start_resistance)[:, 0, 0]
     start_kernel = np.einsum(
         "ax,az,ack->axzck",
-        _interpolation(next_toxicity(start_toxicity)[:, 0] / most, size.toxicity),
+        _interpolation(axis.place(next_toxicity(start_toxicity)[:, 0]), size.toxicity),
         _interpolation(next_resistance(start_resistance)[:, 0], size.resistance),
         kernel(start_mean),
     )
@@ -164,7 +173,7 @@ def healthcare_chain(environment: HealthcareTreatment, size: GridSize) -> Health
         reward=jnp.asarray(reward(shift[..., None, None] + health), float),
         kernel=jnp.asarray(kernel(means), float),
         next_toxicity=jnp.asarray(
-            _interpolation(next_toxicity(toxicity) / most, size.toxicity), float
+            _interpolation(axis.place(next_toxicity(toxicity)), size.toxicity), float
         ),
         next_resistance=jnp.asarray(
             _interpolation(next_resistance(resistance), size.resistance), float
@@ -173,6 +182,33 @@ def healthcare_chain(environment: HealthcareTreatment, size: GridSize) -> Health
         weight=jnp.asarray(_lagrange(position - first), float),
         start_reward=jnp.asarray(reward(start_mean), float),
         start_kernel=jnp.asarray(start_kernel, float),
+    )
+
+
+class _LogarithmicAxis(NamedTuple):
+    """`[0, most]`, nearly even up to `unit` and wider and wider beyond."""
+
+    most: float
+    unit: float
+
+    def place(self, value: np.ndarray) -> np.ndarray:
+        """From `[0, most]` to `[0, 1]`."""
+        return np.log1p(value / self.unit) / np.log1p(self.most / self.unit)
+
+    def points(self, size: int) -> np.ndarray:
+        """Evenly placed points."""
+        return self.unit * np.expm1(np.linspace(0, 1, size) * np.log1p(self.most / self.unit))
+
+
+def _toxicity_axis(environment: HealthcareTreatment, reach: float) -> _LogarithmicAxis:
+    """Toxicity up to where nobody gets or nobody lives; its unit moves health as noise does."""
+    decays = environment.toxicity_decay ** np.arange(environment.max_steps)
+    most = float(max(environment.toxicity_added) * decays.sum()) or 1.0
+    harm = environment.toxicity_harm
+    if harm == 0:
+        return _LogarithmicAxis(most, most)
+    return _LogarithmicAxis(
+        min(most, (reach + max(environment.benefit)) / harm), environment.noise / harm
     )
 
 

@@ -3,8 +3,9 @@
 import dataclasses
 from typing import Literal
 
-#: How a value is known: computed exactly; the best of a search, so a lower bound; a simulation.
-Kind = Literal["exact", "search", "simulation"]
+#: How a value is known: computed exactly; on a grid, so nearly; the best of a search, so a lower
+#: bound; or a simulation.
+Kind = Literal["exact", "grid", "search", "simulation"]
 
 
 @dataclasses.dataclass(frozen=True)

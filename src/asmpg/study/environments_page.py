@@ -144,7 +144,7 @@ def _cell(values: Yardsticks, kind: str, criterion: str) -> str:
     yardstick: Yardstick | None = getattr(values, kind)
     if yardstick is None or (value := getattr(yardstick, criterion)) is None:
         return ""
-    mark = {"exact": "", "search": "≥", "simulation": "≈"}[yardstick.kind]
+    mark = {"exact": "", "grid": "≈", "search": "≥", "simulation": "≈"}[yardstick.kind]
     return f"{mark}{value:.4f}" if abs(value) < 10 else f"{mark}{value:.2f}"
 
 
@@ -153,5 +153,5 @@ def _print_legend(measured: Mapping[str, Yardsticks]) -> None:
     kinds = {yardstick.kind for yardstick in every if yardstick is not None}
     if "search" in kinds:
         print("≥  found by a local search, so at least this much")
-    if "simulation" in kinds:
-        print("≈  simulated; standard errors in --json")
+    if kinds & {"grid", "simulation"}:
+        print("≈  computed on a grid, or simulated; how well it is known is in --json")

@@ -17,7 +17,7 @@ _LINES = {
     "memoryless": ("best memoryless", (0, (6, 2, 1, 2))),
     "history_optimal": ("history optimum", (0, (8, 3))),
 }
-_KNOWN_BY = {"exact": "", "search": "≥ ", "simulation": "≈ "}
+_KNOWN_BY = {"exact": "", "grid": "≈ ", "search": "≥ ", "simulation": "≈ "}
 
 
 def plot(run: str | Path, out: str | Path | None = None) -> list[Path]:

@@ -39,7 +39,9 @@ def train(
     With `resume`, the run in `out` goes on from its checkpoints, and ends bit for bit as if it had
     never stopped. On CPUs each seed runs on its own, as many at a time as there are cores, so its
     results do not depend, in any bit, on the seeds beside it; on other devices, and for recurrent
-    methods, seeds run abreast in one program, and their number may change the last bits.
+    methods, seeds run abreast in one program, and their number may change the last bits. GPUs
+    repeat themselves, and so resume, bit for bit only with the environment variable
+    `XLA_FLAGS=--xla_gpu_deterministic_ops=true`, at some cost in speed.
 
     Raises a `TrainingError` when a reward, an observation or a gradient is not a finite number, and
     a `KeyboardInterrupt` on Ctrl-C, once the chunks in hand are done and on disk.

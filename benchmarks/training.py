@@ -18,8 +18,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 import asmpg
 from asmpg.envs import Discrete
@@ -45,20 +47,21 @@ class Stopwatch(Callback):
         self.rows.append(row)
 
     def rates(self, begin: float, end: float) -> tuple[float, float]:
-        """Steps and updates per second of all seeds, between two shares of the wall time."""
+        """Steps and updates per second of all seeds, between two shares of the wall time.
+
+        Between its evaluations a seed is taken to advance evenly.
+        """
         last = max(row["wall_seconds"] for row in self.rows)
-        totals = []
-        for moment in (begin * last, end * last):
-            latest: dict[int, Row] = {}
-            for row in self.rows:
-                if row["wall_seconds"] <= moment:
-                    latest[int(row["seed"])] = row
-            totals.append(
-                [sum(row[name] for row in latest.values()) for name in ("steps", "updates")]
-            )
-        seconds = (end - begin) * last
-        steps, updates = (after - before for before, after in zip(*totals, strict=True))
-        return steps / seconds, updates / seconds
+        moments = np.array([begin * last, end * last])
+        gained = np.zeros(2)
+        for seed in {row["seed"] for row in self.rows}:
+            own = [row for row in self.rows if row["seed"] == seed]
+            clock = [row["wall_seconds"] for row in own]
+            for place, name in enumerate(("steps", "updates")):
+                before, after = np.interp(moments, clock, [row[name] for row in own])
+                gained[place] += after - before
+        steps, updates = gained / (moments[1] - moments[0])
+        return float(steps), float(updates)
 
 
 def matrix_product_rate(size: int = 2048) -> float:
@@ -89,14 +92,14 @@ def network_operations(name: str, steps: float, updates: float) -> float:
     return steps * 8 * weights
 
 
-def measure(name: str, method: str, *, steps: int, seeds: int, peak: float) -> dict[str, Any]:
+def measure(config: RunConfig, *, peak: float) -> dict[str, Any]:
     stopwatch = Stopwatch()
     began = time.perf_counter()
-    config = RunConfig(name, method=method, steps=steps, seeds=default_seeds(seeds))
     train(config, callbacks=[stopwatch])
     seconds = time.perf_counter() - began
     early, late = stopwatch.rates(0.0, 0.1), stopwatch.rates(0.9, 1.0)
-    operations = network_operations(name, *late) if method == "asmpg" else math.nan
+    paper = config.method == "asmpg"
+    operations = network_operations(config.environment, *late) if paper else math.nan
     return {
         "compile_seconds": stopwatch.compile_seconds,
         "early_steps_per_second": early[0],
@@ -108,12 +111,26 @@ def measure(name: str, method: str, *, steps: int, seeds: int, peak: float) -> d
     }
 
 
+def compiled_rate(config: RunConfig, chunks: int = 3) -> float:
+    """Steps per second of the compiled program alone, all seeds abreast, early in training."""
+    program = config.build()
+    state = eqx.filter_vmap(program.start)(jnp.asarray(config.seeds))
+    advance = eqx.filter_jit(eqx.filter_vmap(program.advance, in_axes=(eqx.if_array(0), None)))
+    rates = []
+    for chunk in range(1 + chunks):
+        before, began = int(state.steps.sum()), time.perf_counter()
+        state, _ = jax.block_until_ready(advance(state, jnp.asarray(10_000 * (1 + chunk))))
+        rates.append((int(state.steps.sum()) - before) / (time.perf_counter() - began))
+    return max(rates[1:])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=list(PAPER_SIZES), metavar="NAME")
     parser.add_argument("--method", default="asmpg", choices=list(PRESETS))
     parser.add_argument("--steps", type=int, default=1_000_000)
     parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--evaluation-episodes", type=int, default=100)
     parser.add_argument("--json", type=Path, help="write the numbers here as well")
     arguments = parser.parse_args()
 
@@ -123,14 +140,20 @@ def main() -> None:
         f"{platform.machine()}; matrix product {peak / 1e9:.0f} GFLOP/s"
     )
     budget = f"{arguments.seeds} seeds of {arguments.steps} steps"
-    print(f"{arguments.method}: {budget}, evaluation included")
+    evaluation = f"{arguments.evaluation_episodes} episodes every 10000 steps"
+    print(f"{arguments.method}: {budget}, evaluation ({evaluation}) included")
     columns = ("compile s", "early k/s", "upd/s", "late k/s", "upd/s", "matrix %", "total s")
     print(f"{'':22}" + "".join(f"{column:>11}" for column in columns))
     results = {}
     for name in arguments.names:
-        result = measure(
-            name, arguments.method, steps=arguments.steps, seeds=arguments.seeds, peak=peak
+        config = RunConfig(
+            name,
+            method=arguments.method,
+            steps=arguments.steps,
+            seeds=default_seeds(arguments.seeds),
+            evaluation_episodes=arguments.evaluation_episodes,
         )
+        result = measure(config, peak=peak)
         results[name] = result
         compile_s, early, early_upd, late, late_upd, share, total = result.values()
         cells = (
@@ -143,6 +166,10 @@ def main() -> None:
             f"{total:.0f}",
         )
         print(f"{name:22}" + "".join(f"{cell:>11}" for cell in cells), flush=True)
+        if jax.default_backend() != "cpu":
+            result["compiled_steps_per_second"] = compiled_rate(config)
+            rate = result["compiled_steps_per_second"]
+            print(f"{'':22}the compiled program alone, early: {rate / 1e6:.1f} million steps/s")
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"peak memory of the process: {memory:.0f} MiB")
     if arguments.json:
@@ -154,6 +181,7 @@ def main() -> None:
             "matrix_product_gflops": peak / 1e9,
             "seeds": arguments.seeds,
             "steps": arguments.steps,
+            "evaluation_episodes": arguments.evaluation_episodes,
             "peak_memory_mib": memory,
         }
         text = json.dumps({"provenance": provenance, "training": results}, indent=2)

@@ -180,7 +180,7 @@ def test_all_healthcare_yardsticks_with_little_effort():
     """Other constants than the default: the whole way, in order from least to most informed."""
     environment = HealthcareTreatment(max_steps=10, noise=0.2, resistance_decay=0.4)
     effort = HealthcareEffort(
-        toxicity=13, resistance=11, bins=15, climbs=2, iterations=20, stripes=2, episodes=1_000
+        toxicity=13, resistance=11, bins=15, climbs=1, iterations=10, stripes=2, episodes=1_000
     )
     found = healthcare_yardsticks(environment, effort=effort)
     assert found.memoryless_deterministic is not None

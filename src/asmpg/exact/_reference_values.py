@@ -88,7 +88,7 @@ def _entry(environment: Environment[Any], discount: float) -> dict[str, Any] | N
 
 def _from_json(entry: dict[str, Any]) -> Yardsticks:
     def read(values: dict[str, Any]) -> Yardstick:
-        error = values.pop("standard_error", None)
+        error = values.pop("standard_error")
         return Yardstick(**values, standard_error=error and (error[0], error[1]))
 
     names = (field.name for field in dataclasses.fields(Yardsticks))

@@ -131,3 +131,27 @@ def test_ten_seeds_run_abreast_without_a_hang():
     assert len(rows) == 3 * 10
     assert {row["steps"] for row in rows} == {0, 10_000, 20_000}
     assert jnp.isfinite(jnp.array([row["undiscounted_return"] for row in rows])).all()
+
+
+def test_the_agent_carries_the_recurrent_state():
+    """What `predict` hands back is what it goes on from; `episode_start` forgets it."""
+    config = RunConfig(
+        "CheeseMaze",
+        method="ais-kl",
+        method_options={"start": "zeros"},
+        steps=200,
+        seeds=(1,),
+        evaluation_episodes=2,
+    )
+    agent = train(config).agent()
+    observations = np.array([1, 4, 5])
+    _, fresh = agent.predict(observations, deterministic=True)
+    hidden, cell, *_ = fresh
+    assert hidden.shape == cell.shape == (3, 8)
+    _, later = agent.predict(observations, fresh, deterministic=True, reward=np.zeros(3))
+    assert np.abs(later[0] - hidden).max() > 1e-4
+    _, mixed = agent.predict(observations, later, np.array([True, False, True]), deterministic=True)
+    np.testing.assert_allclose(mixed[0][[0, 2]], hidden[[0, 2]], atol=1e-6)
+    assert np.abs(mixed[0][1] - hidden[1]).max() > 1e-4
+    with pytest.raises(ValueError, match="no agent states"):
+        agent.phi(0)

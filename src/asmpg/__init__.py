@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from asmpg.envs import make as make
     from asmpg.envs import register as register
     from asmpg.envs import registered_names as registered_names
+    from asmpg.methods import AIS as AIS
     from asmpg.methods import ASMPG as ASMPG
     from asmpg.study.learning_curve import plot as plot
     from asmpg.training import Agent as Agent
@@ -31,6 +32,7 @@ __version__ = "0.1.0"
 
 #: Where each name lives; nothing is imported, jax least of all, before it is asked for.
 _HOME = {
+    "AIS": "asmpg.methods",
     "ASMPG": "asmpg.methods",
     "Agent": "asmpg.training",
     "Callback": "asmpg.training",

@@ -85,6 +85,7 @@ def train(
         environment_option: An option of the environment, say max_steps=100; likewise.
     """
     given = _given(train, locals())
+    _repeat_exactly_on_gpus()
     from asmpg.study import run_commands
 
     if resume is not None:
@@ -147,7 +148,7 @@ def envs(
     Args:
         name: Show this environment only, in detail.
         json: Print JSON instead of a table.
-        pictures: Draw the environments and the yardsticks into this folder.
+        pictures: Draw into this folder; one environment is always drawn, into "pictures".
         recompute: Run the slow solvers of the environments with real observations as well.
     """
     from asmpg.study import environments_page
@@ -184,6 +185,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _stop(f"error: {error}", code=1)
     except ValueError as error:
         _stop(f"error: {error}", code=2)
+
+
+def _repeat_exactly_on_gpus() -> None:
+    """Without this flag a GPU adds in any order, and a resumed run differs in the last bits."""
+    flags = os.environ.get("XLA_FLAGS", "")
+    if "xla_gpu_deterministic_ops" not in flags:
+        os.environ["XLA_FLAGS"] = f"{flags} --xla_gpu_deterministic_ops=true".strip()
 
 
 def _stop(message: str, *, code: int) -> None:

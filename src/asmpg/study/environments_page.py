@@ -57,6 +57,8 @@ def show(
         _print_detail(environments[name], measured[name])
     else:
         _print_table(environments, measured)
+    if name and not as_json:
+        pictures = pictures or Path("pictures")
     if pictures is not None:
         from asmpg.study.environment_figures import draw_environments, draw_yardsticks
 

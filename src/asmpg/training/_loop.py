@@ -41,7 +41,7 @@ def train(
     results do not depend, in any bit, on the seeds beside it; on other devices, and for recurrent
     methods, seeds run abreast in one program, and their number may change the last bits. GPUs
     repeat themselves, and so resume, bit for bit only with the environment variable
-    `XLA_FLAGS=--xla_gpu_deterministic_ops=true`, at some cost in speed.
+    `XLA_FLAGS=--xla_gpu_deterministic_ops=true`, at some cost in speed; the command line sets it.
 
     Raises a `TrainingError` when a reward, an observation or a gradient is not a finite number, and
     a `KeyboardInterrupt` on Ctrl-C, once the chunks in hand are done and on disk.

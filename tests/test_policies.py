@@ -171,3 +171,13 @@ def test_network_and_table_actors_play_alike():
     one, other = (act(acting, memory, observation, uniforms) for acting in (actor(policy), direct))
     assert eqx.tree_equal(one, other)
     assert env.action_space.n == 4
+
+
+def test_the_most_probable_policy_is_what_acting_greedily_plays(policy):
+    tables = policy.tabulate().most_probable()
+    memory, observation, _ = steps(jax.random.key(8))
+    drawn = act(actor(policy, greedy=True), memory, observation, jnp.zeros((len(observation), 2)))
+    log_nu, log_phi = tables.log_rows(memory, observation, drawn.state)
+    log_pi = log_probability(log_nu, log_phi, drawn.state, drawn.action)
+    np.testing.assert_array_equal(log_pi, 0.0)
+    np.testing.assert_allclose(tables.joint().sum(axis=(-1, -2)), 1.0)

@@ -1,6 +1,7 @@
 """An ASM policy over finite spaces, written out on every input."""
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
@@ -80,6 +81,15 @@ class KernelTables(eqx.Module):
     def joint(self) -> Float[Array, "time X S A"]:
         """The kernel `pi(s, a | x) = nu(s | x) phi(a | s)`."""
         return jnp.exp(self.log_nu[..., None] + self.log_phi)
+
+    def most_probable(self) -> "KernelTables":
+        """The deterministic policy that always takes the most probable agent state and action."""
+        return jax.tree.map(
+            lambda log_law: jnp.log(
+                jax.nn.one_hot(log_law.argmax(axis=-1), log_law.shape[-1], dtype=log_law.dtype)
+            ),
+            self,
+        )
 
     def log_rows(
         self,

@@ -6,14 +6,12 @@ from typing import Any
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Key
 
 from asmpg._check import check_integer
 from asmpg.envs import AbstractFiniteEnvironment
 from asmpg.exact import exact_returns
-from asmpg.policies import KernelTables
 from asmpg.rollouts import EpisodeReturns, play_for_returns
 from asmpg.training._load import chosen_seed, standings
 from asmpg.training._program import Program
@@ -107,7 +105,7 @@ def _exact(program: Program, learner: Any, *, greedy: bool) -> dict[str, float]:
     if tables is None or not isinstance(environment, AbstractFiniteEnvironment):
         return {}
     if greedy:
-        tables = KernelTables(_most_probable(tables.log_nu), _most_probable(tables.log_phi))
+        tables = tables.most_probable()
     value = exact_returns(
         environment.model, tables, horizon=environment.max_steps, discount=program.discount
     )
@@ -117,11 +115,6 @@ def _exact(program: Program, learner: Any, *, greedy: bool) -> dict[str, float]:
         "exact_reward_per_step": float(value.reward_per_step),
         "exact_episode_length": float(value.episode_length),
     }
-
-
-def _most_probable(logarithms: Float[Array, "*rows n"]) -> Float[Array, "*rows n"]:
-    best = jnp.argmax(logarithms, axis=-1)
-    return jnp.log(jax.nn.one_hot(best, logarithms.shape[-1]))
 
 
 def _standard_error(values: np.ndarray) -> float:

@@ -125,7 +125,7 @@ class Program(eqx.Module):
             return ExactReturns(*(jnp.full((), jnp.nan) for _ in range(4)))
         return exact_returns(
             self.environment.model,
-            tables,
+            tables.most_probable() if self.greedy else tables,
             horizon=self.environment.max_steps,
             discount=self.discount,
         )

@@ -101,8 +101,8 @@ def best_controller(
         )
         values = np.asarray(getattr(returns, criterion))
         best = int(values.argmax())
-        return BestController(
-            jax.tree.map(lambda leaf: leaf[best], policies),
-            jax.tree.map(lambda leaf: float(leaf[best]), returns),
-            values,
-        )
+        logits = jax.tree.map(lambda leaf: np.asarray(leaf[best]), policies)
+        found = jax.tree.map(lambda leaf: float(leaf[best]), returns)
+    # Back in the precision of the caller.
+    policy = jax.tree.map(lambda leaf: jnp.asarray(leaf, float), logits)
+    return BestController(policy, found, values)

@@ -1,5 +1,6 @@
 """ASMPG: the paper's algorithm."""
 
+import functools
 from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
@@ -7,7 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Key
+from jaxtyping import Array, Float, Key
 
 from asmpg._check import check_integer, check_number, check_one_of
 from asmpg.envs import Box, Discrete, Environment
@@ -176,9 +177,9 @@ class ASMPG(Method[Learner]):
         return scale
 
     def _transformation(self) -> optax.GradientTransformation:
-        rate = self.learning_rate
+        rate: optax.ScalarOrSchedule = self.learning_rate
         if self.schedule == "decreasing":
-            rate = lambda count: self.learning_rate / jnp.sqrt(count + 1.0)  # noqa: E731
+            rate = functools.partial(_inverse_root, self.learning_rate)
         return optax.adam(rate) if self.optimiser == "adam" else optax.sgd(rate)
 
 
@@ -186,3 +187,8 @@ def _keyed(
     policy: Callable[..., ASMPolicy], **options: Any
 ) -> Callable[[Key[Array, ""]], ASMPolicy]:
     return lambda key: policy(**options, key=key)
+
+
+def _inverse_root(first: float, count: Any) -> Float[Array, ""]:
+    """The step size of update `count`, counted from 0: `first / sqrt(count + 1)`."""
+    return first / jnp.sqrt(count + 1.0)

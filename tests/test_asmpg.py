@@ -68,7 +68,7 @@ def test_time_indexed_kernels_have_one_policy_a_step():
     [
         ({"num_states": 0}, "num_states must be an integer of at least 1, got 0"),
         ({"discount": 1.5}, r"discount must be a number in \[0, 1\], got 1.5"),
-        ({"policy": "lstm"}, "policy must be one of mlp, tabular, joint, got 'lstm'"),
+        ({"policy": "lstm"}, "policy must be one of auto, mlp, tabular, joint, matrix, got 'lstm'"),
         ({"optimiser": "rmsprop"}, "optimiser must be one of adam, sgd"),
         ({"barrier": -1.0}, "barrier must be a number of at least 0, got -1"),
     ],

@@ -18,6 +18,9 @@ from asmpg.envs.cheese_maze import CheeseMaze as CheeseMaze
 from asmpg.envs.hallway_navigation import HallwayNavigation as HallwayNavigation
 from asmpg.envs.healthcare_treatment import HealthcareTreatment as HealthcareTreatment
 from asmpg.envs.machine_repair import MachineRepair as MachineRepair
+from asmpg.envs.probes import CountModulo as CountModulo
+from asmpg.envs.probes import RepeatFirst as RepeatFirst
+from asmpg.envs.probes import TMaze as TMaze
 from asmpg.envs.tiger import Tiger as Tiger
 from asmpg.envs.velocity_only_cart_pole import VelocityOnlyCartPole as VelocityOnlyCartPole
 from asmpg.envs.voicemail import Voicemail as Voicemail

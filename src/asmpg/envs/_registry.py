@@ -11,13 +11,14 @@ from asmpg.envs.cheese_maze import CheeseMaze
 from asmpg.envs.hallway_navigation import HallwayNavigation
 from asmpg.envs.healthcare_treatment import HealthcareTreatment
 from asmpg.envs.machine_repair import MachineRepair
+from asmpg.envs.probes import CountModulo, RepeatFirst, TMaze
 from asmpg.envs.tiger import Tiger
 from asmpg.envs.velocity_only_cart_pole import VelocityOnlyCartPole
 from asmpg.envs.voicemail import Voicemail
 
 Factory = Callable[..., Any]
 
-#: The paper's environments, in its order, then those of the AIS reference.
+#: The paper's environments, in its order, then those of the AIS reference, then memory probes.
 _BUILT_IN: dict[str, Factory] = {
     environment.__name__: environment
     for environment in (
@@ -28,6 +29,9 @@ _BUILT_IN: dict[str, Factory] = {
         VelocityOnlyCartPole,
         Tiger,
         Voicemail,
+        RepeatFirst,
+        TMaze,
+        CountModulo,
     )
 }
 _registered: dict[str, Factory] = {}

@@ -10,3 +10,6 @@ from asmpg.methods._paper import PAPER_SIZES as PAPER_SIZES
 from asmpg.methods._presets import PRESETS as PRESETS
 from asmpg.methods._presets import Preset as Preset
 from asmpg.methods.ais import AIS as AIS
+from asmpg.methods.ppo import ASMPPO as ASMPPO
+from asmpg.methods.ppo import GRUPPO as GRUPPO
+from asmpg.methods.ppo import MemorylessPPO as MemorylessPPO

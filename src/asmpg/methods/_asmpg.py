@@ -1,44 +1,60 @@
-"""ASMPG: the paper's algorithm."""
+"""ASMPG: the paper's algorithm, and what lowers the variance of its gradient."""
 
 import functools
-from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float, Int, Key
 
 from asmpg._check import check_integer, check_number, check_one_of
-from asmpg.envs import Box, Discrete, Environment
-from asmpg.gradients import Episodes, reward_to_go, sampled_gradient
+from asmpg.envs import Environment
+from asmpg.gradients import (
+    BarrierSchedule,
+    Episodes,
+    MemoryValue,
+    barrier_at,
+    beliefs_before,
+    discounting,
+    leave_one_out,
+    marginal_gradient,
+    normalised,
+    reward_to_go,
+    sampled_gradient,
+)
+from asmpg.methods._baseline_critic import BaselineCritic
+from asmpg.methods._kernels import POLICY_KINDS, PolicyKind, kernel_maker
 from asmpg.methods._method import Experience, Method, Metrics, all_finite
-from asmpg.methods._paper import PAPER_SIZES
+from asmpg.methods._observations import observation_kind
+from asmpg.methods._rates import adam_by_kind
 from asmpg.policies import (
     Activation,
     ASMActor,
     ASMPolicy,
-    JointTabularPolicy,
-    KernelTables,
-    MLPPolicy,
-    TabularPolicy,
     TimeIndexedPolicy,
     actor,
 )
 from asmpg.rollouts import play_episodes
 
 Objective = Literal["discounted", "episodic"]
-PolicyKind = Literal["mlp", "tabular", "joint"]
+Estimator = Literal["sampled", "marginal"]
+Baseline = Literal["none", "leave-one-out", "critic"]
 Optimiser = Literal["adam", "sgd"]
 Schedule = Literal["constant", "decreasing"]
 
 
 class Learner(eqx.Module):
-    """What learning changes: the policy and the state of the optimiser."""
+    """What learning changes: the policy, its optimiser, the critic if there is one.
+
+    `steps` counts the steps learned from.
+    """
 
     policy: ASMPolicy
     optimiser: optax.OptState
+    critic: BaselineCritic | None
+    steps: Int[Array, ""]
 
 
 class ASMPG(Method[Learner]):
@@ -48,6 +64,11 @@ class ASMPG(Method[Learner]):
     Theorem 1 (`objective="episodic"`, undiscounted) or 2 (`"discounted"`), averages it over the
     episodes, adds the gradient of the log-barrier, and takes one step uphill. The defaults are the
     paper's; `num_states` and `hidden` default to its table for its five environments.
+
+    Past the paper: `estimator="marginal"` integrates the agent state out, a `baseline` is taken off
+    the weights (all of these leave the estimate unbiased), `normalise` divides the weights by their
+    root mean square (biased), the barrier may fade, `nu` may start sharper (`nu_scale`) or inclined
+    to `stay`, and logits that are parameters themselves may have a rate of their own.
     """
 
     metric_names: ClassVar[tuple[str, ...]] = ("gradient_norm", "nu_entropy", "phi_entropy")
@@ -57,12 +78,23 @@ class ASMPG(Method[Learner]):
     objective: Objective = eqx.field(static=True, default="discounted")
     discount: float = eqx.field(static=True, default=0.99)
     episodes_per_update: int = eqx.field(static=True, default=10)
+    estimator: Estimator = eqx.field(static=True, default="sampled")
+    baseline: Baseline = eqx.field(static=True, default="none")
+    normalise: bool = eqx.field(static=True, default=False)
     policy: PolicyKind = eqx.field(static=True, default="mlp")
     time_indexed: bool = eqx.field(static=True, default=False)
+    nu_scale: float = eqx.field(static=True, default=1.0)
+    stay: float = eqx.field(static=True, default=0.0)
     optimiser: Optimiser = eqx.field(static=True, default="adam")
     learning_rate: float = eqx.field(static=True, default=1e-3)
+    table_learning_rate: float | None = eqx.field(static=True, default=None)
     schedule: Schedule = eqx.field(static=True, default="constant")
     barrier: float = eqx.field(static=True, default=0.01)
+    barrier_schedule: BarrierSchedule = eqx.field(static=True, default="constant")
+    barrier_fade_steps: int = eqx.field(static=True, default=300_000)
+    critic_width: int = eqx.field(static=True, default=64)
+    critic_learning_rate: float = eqx.field(static=True, default=3e-3)
+    critic_steps: int = eqx.field(static=True, default=10)
     activation: Activation = eqx.field(static=True, default="tanh")
     observation_scale: tuple[float, ...] | None = eqx.field(static=True, default=None)
 
@@ -74,21 +106,53 @@ class ASMPG(Method[Learner]):
         check_one_of("objective", self.objective, ("discounted", "episodic"))
         check_number("discount", self.discount, low=0, high=1)
         check_integer("episodes_per_update", self.episodes_per_update, low=1)
-        check_one_of("policy", self.policy, ("mlp", "tabular", "joint"))
+        check_one_of("estimator", self.estimator, ("sampled", "marginal"))
+        check_one_of("baseline", self.baseline, ("none", "leave-one-out", "critic"))
+        if self.baseline == "leave-one-out" and self.episodes_per_update < 2:
+            raise ValueError(
+                "episodes_per_update must be at least 2 for baseline='leave-one-out', "
+                f"got {self.episodes_per_update}"
+            )
+        check_one_of("policy", self.policy, POLICY_KINDS)
+        check_number("nu_scale", self.nu_scale, low=0)
+        check_number("stay", self.stay)
         check_one_of("activation", self.activation, ("relu", "tanh"))
         check_one_of("optimiser", self.optimiser, ("adam", "sgd"))
         check_number("learning_rate", self.learning_rate, low=0)
+        if self.table_learning_rate is not None:
+            check_number("table_learning_rate", self.table_learning_rate, low=0)
+            if self.optimiser == "sgd":
+                raise ValueError("table_learning_rate must be None for optimiser='sgd'")
         check_one_of("schedule", self.schedule, ("constant", "decreasing"))
         check_number("barrier", self.barrier, low=0)
+        check_one_of("barrier_schedule", self.barrier_schedule, ("constant", "linear"))
+        check_integer("barrier_fade_steps", self.barrier_fade_steps, low=1)
+        check_integer("critic_width", self.critic_width, low=1)
+        check_number("critic_learning_rate", self.critic_learning_rate, low=0)
+        check_integer("critic_steps", self.critic_steps, low=1)
 
     def initialise(self, environment: Environment[Any], key: Key[Array, ""]) -> Learner:
-        """A fresh policy and optimiser for `environment`."""
-        make = self._policy_maker(environment)
+        """A fresh policy and optimiser for `environment`, and a critic where one is asked for."""
+        make = kernel_maker(
+            environment,
+            self.policy,
+            num_states=self.num_states,
+            hidden=self.hidden,
+            activation=self.activation,
+            observation_scale=self.observation_scale,
+            nu_scale=self.nu_scale,
+            stay=self.stay,
+        )
         if self.time_indexed:
             policy = TimeIndexedPolicy(make, horizon=environment.max_steps, key=key)
         else:
             policy = make(key)
-        return Learner(policy, self._transformation().init(eqx.filter(policy, eqx.is_array)))
+        return Learner(
+            policy,
+            self._transformation().init(eqx.filter(policy, eqx.is_inexact_array)),
+            self._make_critic(environment, policy, key) if self.baseline == "critic" else None,
+            jnp.zeros((), jnp.int32),
+        )
 
     def improve(
         self, environment: Environment[Any], learner: Learner, key: Key[Array, ""]
@@ -107,8 +171,15 @@ class ASMPG(Method[Learner]):
 
     def update(self, learner: Learner, episodes: Episodes) -> tuple[Learner, Metrics]:
         """One step along the gradient estimated from `episodes`, which `learner.policy` played."""
-        weights = reward_to_go(episodes, discount=self.return_discount)
-        gradient, spread = sampled_gradient(learner.policy, episodes, weights, barrier=self.barrier)
+        weights, critic = self._weights(learner, episodes)
+        estimate = sampled_gradient if self.estimator == "sampled" else marginal_gradient
+        barrier = barrier_at(
+            self.barrier,
+            learner.steps,
+            schedule=self.barrier_schedule,
+            fade_steps=self.barrier_fade_steps,
+        )
+        gradient, spread = estimate(learner.policy, episodes, weights, barrier=barrier)
         descent = jax.tree.map(jnp.negative, gradient)
         step, optimiser = self._transformation().update(descent, learner.optimiser)
         policy = eqx.apply_updates(learner.policy, step)
@@ -117,76 +188,80 @@ class ASMPG(Method[Learner]):
             "nu_entropy": spread.nu_entropy,
             "phi_entropy": spread.phi_entropy,
         }
-        return Learner(policy, optimiser), metrics
+        steps = learner.steps + episodes.lengths.sum()
+        return Learner(policy, optimiser, critic, steps), metrics
 
     def actor(self, learner: Learner, *, greedy: bool = False) -> ASMActor:
         """The policy, ready to play."""
         return actor(learner.policy, greedy=greedy)
 
-    def tables(self, learner: Learner) -> KernelTables | None:
-        """The policy on every input, where observations are finite."""
-        if learner.policy.num_observations is None:
-            return None
-        return learner.policy.tabulate()
+    def kernels(self, learner: Learner) -> ASMPolicy:
+        """The policy itself."""
+        return learner.policy
 
     @property
     def return_discount(self) -> float:
         """The discount of the return that is maximised: 1 in the episodic setting."""
         return 1.0 if self.objective == "episodic" else self.discount
 
-    def _policy_maker(self, environment: Environment[Any]) -> Callable[[Key[Array, ""]], ASMPolicy]:
-        paper = PAPER_SIZES.get(environment.name)
-        num_states = self.num_states or (paper.num_states if paper else None)
-        if num_states is None:
-            raise ValueError(
-                f"num_states must be given for {environment.name}: "
-                f"the paper has a number for {', '.join(PAPER_SIZES)} only"
-            )
-        num_actions = environment.action_space.n
-        space = environment.observation_space
-        if self.policy == "mlp":
-            return _keyed(
-                MLPPolicy,
-                num_states=num_states,
-                num_actions=num_actions,
-                num_observations=space.n if isinstance(space, Discrete) else None,
-                observation_scale=self._scale(space),
-                hidden=self.hidden or (paper.hidden if paper else 64),
-                activation=self.activation,
-            )
-        if not isinstance(space, Discrete):
-            raise ValueError(
-                f"policy={self.policy!r} needs discrete observations; {environment.name} shows "
-                f"{space}; use policy='mlp'"
-            )
-        return _keyed(
-            TabularPolicy if self.policy == "tabular" else JointTabularPolicy,
-            num_states=num_states,
-            num_actions=num_actions,
-            num_observations=space.n,
-        )
+    def _weights(
+        self, learner: Learner, episodes: Episodes
+    ) -> tuple[Float[Array, "T N"], BaselineCritic | None]:
+        """The weights of the scores, and the critic after this batch.
 
-    def _scale(self, space: Discrete | Box) -> tuple[float, ...]:
-        if isinstance(space, Discrete):
-            return ()
-        scale = self.observation_scale or (1.0,) * len(space.low)
-        if len(scale) != len(space.low):
-            raise ValueError(
-                f"observation_scale must have {len(space.low)} numbers, got {len(scale)}"
+        The critic's baseline is that of before it: it must not have seen the batch.
+        """
+        weights = reward_to_go(episodes, discount=self.return_discount)
+        critic = learner.critic
+        if self.baseline == "leave-one-out":
+            weights = weights - leave_one_out(weights, episodes.running)
+        elif critic is not None:
+            remembered = self._remembered(learner.policy, episodes)
+            powers = discounting(episodes, discount=self.return_discount)
+            returns = weights / powers
+            weights = weights - powers * critic.values(remembered, episodes)
+            critic = critic.fitted(
+                remembered,
+                episodes,
+                returns,
+                learning_rate=self.critic_learning_rate,
+                steps=self.critic_steps,
             )
-        return scale
+        if self.normalise:
+            weights = normalised(weights, episodes.running)
+        return weights, critic
+
+    def _remembered(self, policy: ASMPolicy, episodes: Episodes) -> Float[Array, "T N S"]:
+        """What the estimator conditions on: the agent state, or the belief over it."""
+        if self.estimator == "marginal":
+            return beliefs_before(policy, episodes)
+        return jax.nn.one_hot(episodes.memories.state, policy.num_states)
+
+    def _make_critic(
+        self, environment: Environment[Any], policy: ASMPolicy, key: Key[Array, ""]
+    ) -> BaselineCritic:
+        value = MemoryValue(
+            width=self.critic_width,
+            memory_size=policy.num_states,
+            num_actions=policy.num_actions,
+            **observation_kind(environment, self.observation_scale)._asdict(),
+            key=jax.random.fold_in(key, 1),
+        )
+        return BaselineCritic.fresh(value, learning_rate=self.critic_learning_rate)
 
     def _transformation(self) -> optax.GradientTransformation:
-        rate: optax.ScalarOrSchedule = self.learning_rate
-        if self.schedule == "decreasing":
-            rate = functools.partial(_inverse_root, self.learning_rate)
-        return optax.adam(rate) if self.optimiser == "adam" else optax.sgd(rate)
+        table = self.table_learning_rate
+        rate, table_rate = (
+            self._rate(first) for first in (self.learning_rate, table or self.learning_rate)
+        )
+        if self.optimiser == "sgd":
+            return optax.sgd(rate)
+        if table is None:
+            return optax.adam(rate)
+        return adam_by_kind(table=table_rate, network=rate)
 
-
-def _keyed(
-    policy: Callable[..., ASMPolicy], **options: Any
-) -> Callable[[Key[Array, ""]], ASMPolicy]:
-    return lambda key: policy(**options, key=key)
+    def _rate(self, first: float) -> optax.ScalarOrSchedule:
+        return first if self.schedule == "constant" else functools.partial(_inverse_root, first)
 
 
 def _inverse_root(first: float, count: Any) -> Float[Array, ""]:

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from asmpg.envs import Environment
-from asmpg.policies import Actor, KernelTables
+from asmpg.policies import Actor, ASMPolicy, KernelTables
 
 LearnerState = TypeVar("LearnerState")
 #: Numbers that tell how an update went, by name.
@@ -46,9 +46,17 @@ class Method(eqx.Module, Generic[LearnerState]):
     def actor(self, learner: LearnerState, *, greedy: bool = False) -> Actor[Any]:
         """What has been learned, ready to play."""
 
-    @abc.abstractmethod
+    def kernels(self, learner: LearnerState) -> ASMPolicy | None:
+        """The agent-state policy that has been learned; `None` if it is of another kind."""
+        del learner
+        return None
+
     def tables(self, learner: LearnerState) -> KernelTables | None:
-        """The policy on every input, for exact values; `None` if it has no finite memory."""
+        """The policy on every input, for exact values; `None` if that cannot be written down."""
+        kernels = self.kernels(learner)
+        if kernels is None or kernels.num_observations is None:
+            return None
+        return kernels.tabulate()
 
 
 def all_finite(tree: Any) -> Bool[Array, ""]:

@@ -21,3 +21,15 @@ PAPER_SIZES = {
     "MachineRepair": Sizes(8, 64),
     "VelocityOnlyCartPole": Sizes(4, 128),
 }
+
+
+def number_of_states(environment: str, given: int | None, *, option: str = "num_states") -> int:
+    """`given`, or the paper's number for one of its environments."""
+    if given is not None:
+        return given
+    if environment not in PAPER_SIZES:
+        raise ValueError(
+            f"{option} must be given for {environment}: "
+            f"the paper has a number for {', '.join(PAPER_SIZES)} only"
+        )
+    return PAPER_SIZES[environment].num_states

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 from asmpg.methods._asmpg import ASMPG
 from asmpg.methods._method import Method
 from asmpg.methods.ais import AIS
+from asmpg.methods.ppo import ASMPPO, GRUPPO, MemorylessPPO
 
 
 class Preset(NamedTuple):
@@ -26,6 +27,9 @@ _AIS_FIXED = {
 
 PRESETS = {
     "asmpg": Preset(ASMPG, {}),
+    "asm-ppo": Preset(ASMPPO, {}),
+    "gru-ppo": Preset(GRUPPO, {}),
+    "memoryless-ppo": Preset(MemorylessPPO, {}),
     "ais-kl": Preset(AIS, {"variant": "kl"}),
     "ais-mmd": Preset(AIS, {"variant": "mmd"}),
     "ais-kl-fixed": Preset(AIS, {"variant": "kl", **_AIS_FIXED}),

@@ -1,4 +1,4 @@
-"""Agent State-Markov policies: the kernels nu and phi."""
+"""Agent State-Markov policies: the kernels nu and phi. Their peers with other memories, too."""
 
 from asmpg.policies._actor import Actor as Actor
 from asmpg.policies._actor import ASMActor as ASMActor
@@ -6,13 +6,33 @@ from asmpg.policies._actor import NetworkActor as NetworkActor
 from asmpg.policies._actor import TableActor as TableActor
 from asmpg.policies._actor import actor as actor
 from asmpg.policies._actor import draw as draw
+from asmpg.policies._filter import FilterActor as FilterActor
+from asmpg.policies._filter import FilteredLaws as FilteredLaws
+from asmpg.policies._filter import FilterMemory as FilterMemory
+from asmpg.policies._filter import filter_actions as filter_actions
+from asmpg.policies._filter import filter_actor as filter_actor
+from asmpg.policies._gru_policy import GRUActor as GRUActor
+from asmpg.policies._gru_policy import GRUPolicy as GRUPolicy
+from asmpg.policies._gru_policy import RecurrentMemory as RecurrentMemory
+from asmpg.policies._history_policy import ActionLaws as ActionLaws
+from asmpg.policies._history_policy import FilteredPolicy as FilteredPolicy
+from asmpg.policies._history_policy import HistoryPolicy as HistoryPolicy
 from asmpg.policies._kernel_tables import KernelTables as KernelTables
 from asmpg.policies._kernel_tables import every_input as every_input
+from asmpg.policies._layers import Activation as Activation
+from asmpg.policies._layers import Layers as Layers
+from asmpg.policies._layers import apply_layers as apply_layers
+from asmpg.policies._layers import encode_action as encode_action
+from asmpg.policies._layers import encode_observation as encode_observation
+from asmpg.policies._layers import linear_layers as linear_layers
+from asmpg.policies._layers import scale_last as scale_last
+from asmpg.policies._matrix import MatrixPolicy as MatrixPolicy
 from asmpg.policies._memory import AgentMemory as AgentMemory
-from asmpg.policies._mlp import Activation as Activation
+from asmpg.policies._memoryless import MemorylessPolicy as MemorylessPolicy
 from asmpg.policies._mlp import MLPPolicy as MLPPolicy
 from asmpg.policies._policy import ASMPolicy as ASMPolicy
 from asmpg.policies._policy import log_probability as log_probability
+from asmpg.policies._recurrent import HistoryEncoder as HistoryEncoder
 from asmpg.policies._tabular import JointTabularPolicy as JointTabularPolicy
 from asmpg.policies._tabular import TabularPolicy as TabularPolicy
 from asmpg.policies._time_indexed import TimeIndexedPolicy as TimeIndexedPolicy

@@ -162,5 +162,5 @@ def actor(policy: ASMPolicy, *, greedy: bool = False) -> ASMActor:
         )
     phi_table = None
     if policy.factored:
-        phi_table = jnp.exp(policy.log_phi(AgentMemory.empty(), jnp.zeros(())))
+        phi_table = jnp.exp(policy.control_table())
     return NetworkActor(policy=policy, phi_table=phi_table, greedy=greedy)

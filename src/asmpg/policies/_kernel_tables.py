@@ -57,11 +57,12 @@ class KernelTables(eqx.Module):
     @classmethod
     def memoryless(cls, policy: ArrayLike) -> "KernelTables":
         """The policy `policy[o, a]`, whose agent state is the last observation."""
-        policy = np.asarray(policy)
-        num_observations, num_actions = policy.shape
-        last = np.eye(num_observations)
-        update = np.broadcast_to(last, (num_observations, num_actions, *last.shape))
-        return cls.from_probabilities(start=last, update=update, control=policy)
+        control = jnp.asarray(policy)
+        num_observations, num_actions = control.shape
+        inputs = 1 + num_observations * num_actions
+        with np.errstate(divide="ignore"):
+            log_nu = np.log(np.tile(np.eye(num_observations), (inputs, 1)))
+        return cls(jnp.asarray(log_nu, control.dtype)[None], jnp.log(control)[None, None])
 
     @property
     def num_states(self) -> int:
@@ -98,11 +99,46 @@ class KernelTables(eqx.Module):
         state: Int[Array, "*batch"],
     ) -> tuple[Float[Array, "*batch S"], Float[Array, "*batch A"]]:
         """`log nu(. | memory, observation)` and `log phi(. | state)`."""
-        symbols, actions = self.num_observations, self.num_actions
-        index = input_index(memory, observation, num_observations=symbols, num_actions=actions)
-        time = memory.time if self.log_nu.shape[0] > 1 else 0
+        time, index = self._time(memory), self._index(memory, observation)
         phi_index = index if self.log_phi.shape[1] > 1 else 0
         return self.log_nu[time, index], self.log_phi[time, phi_index, state]
+
+    def log_updates(
+        self, past: AgentMemory, observation: Int[Array, "*batch"]
+    ) -> Float[Array, "*batch S S"]:
+        """`log nu(s | s~, A_{t-1}, O_t)` for all `s~` and `s`, whatever the state in `past`."""
+        past, observation = self._every_state(past, observation)
+        return self.log_nu[self._time(past), self._index(past, observation)]
+
+    def log_controls(
+        self, past: AgentMemory, observation: Int[Array, "*batch"]
+    ) -> Float[Array, "*batch S A"] | Float[Array, "*batch S S A"]:
+        """`log phi(a | s)`, and for every `s~` before it where actions depend on the input."""
+        if self.log_phi.shape[1] > 1:
+            past, observation = self._every_state(past, observation)
+            return self.log_phi[self._time(past), self._index(past, observation)]
+        law = self.log_phi[self._time(past), 0]
+        return jnp.broadcast_to(law, (*past.action.shape, *law.shape[-2:]))
+
+    def _time(self, memory: AgentMemory) -> Int[Array, "*batch"] | int:
+        return memory.time if self.log_nu.shape[0] > 1 else 0
+
+    def _index(
+        self, memory: AgentMemory, observation: Int[Array, "*batch"]
+    ) -> Int[Array, "*batch"]:
+        symbols, actions = self.num_observations, self.num_actions
+        return input_index(memory, observation, num_observations=symbols, num_actions=actions)
+
+    def _every_state(
+        self, past: AgentMemory, observation: Int[Array, "*batch"]
+    ) -> tuple[AgentMemory, Int[Array, "*batch S"]]:
+        states = jnp.arange(self.num_states, dtype=jnp.int32)
+        state = jnp.broadcast_to(states, (*past.action.shape, self.num_states))
+        action, time, observation = (
+            jnp.broadcast_to(part[..., None], state.shape)
+            for part in (past.action, past.time, observation)
+        )
+        return AgentMemory(state, action, time), observation
 
 
 def input_index(

@@ -1,18 +1,21 @@
 """The paper's networks."""
 
-from collections.abc import Callable
-from typing import Literal
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, Shaped
 
+from asmpg.policies._layers import (
+    Activation,
+    Layers,
+    apply_layers,
+    encode_action,
+    encode_observation,
+    linear_layers,
+    scale_last,
+)
 from asmpg.policies._memory import AgentMemory
 from asmpg.policies._policy import ASMPolicy
-
-Activation = Literal["relu", "tanh"]
-_ACTIVATIONS: dict[Activation, Callable[[Array], Array]] = {"relu": jax.nn.relu, "tanh": jnp.tanh}
 
 
 class MLPPolicy(ASMPolicy):
@@ -23,8 +26,8 @@ class MLPPolicy(ASMPolicy):
     takes one-hot `S_t` through `d, d`. Weights and biases start uniform in `+-1/sqrt(fan_in)`.
     """
 
-    nu_layers: tuple[eqx.nn.Linear, ...]
-    phi_layers: tuple[eqx.nn.Linear, ...]
+    nu_layers: Layers
+    phi_layers: Layers
     activation: Activation = eqx.field(static=True)
     observation_scale: tuple[float, ...] = eqx.field(static=True)
     num_states: int = eqx.field(static=True)
@@ -40,15 +43,20 @@ class MLPPolicy(ASMPolicy):
         observation_scale: tuple[float, ...] = (),
         hidden: int,
         activation: Activation = "tanh",
+        nu_scale: float = 1.0,
         key: Key[Array, ""],
     ):
-        """`hidden` is the paper's `d_h`; `observation_scale` has a number per real component."""
+        """`hidden` is the paper's `d_h`; `observation_scale` has a number per real component.
+
+        `nu_scale` multiplies the last weights of `nu`: a large one makes it start nearly
+        deterministic, so that agent states carry something from the first episode on.
+        """
         nu_key, phi_key = jax.random.split(key)
         observation_size = num_observations or len(observation_scale)
         nu_input = num_states + num_actions + observation_size
         nu_sizes = (nu_input, 2 * hidden, 2 * hidden, hidden, num_states)
-        self.nu_layers = _layers(nu_key, nu_sizes)
-        self.phi_layers = _layers(phi_key, (num_states, hidden, hidden, num_actions))
+        self.nu_layers = scale_last(linear_layers(nu_key, *nu_sizes), nu_scale)
+        self.phi_layers = linear_layers(phi_key, num_states, hidden, hidden, num_actions)
         self.activation = activation
         self.observation_scale = observation_scale
         self.num_states = num_states
@@ -68,10 +76,16 @@ class MLPPolicy(ASMPolicy):
         past = jnp.where(memory.first, 0, 1).astype(real)
         parts = (
             past * jax.nn.one_hot(memory.state, self.num_states, dtype=real),
-            past * jax.nn.one_hot(memory.action, self.num_actions, dtype=real),
-            self._encode(observation),
+            past * encode_action(memory.action, num_actions=self.num_actions, dtype=real),
+            encode_observation(
+                observation,
+                num_observations=self.num_observations,
+                observation_scale=self.observation_scale,
+                dtype=real,
+            ),
         )
-        return jax.nn.log_softmax(self._apply(self.nu_layers, jnp.concatenate(parts)))
+        logits = apply_layers(self.nu_layers, jnp.concatenate(parts), self.activation)
+        return jax.nn.log_softmax(logits)
 
     def log_phi(
         self, memory: AgentMemory, observation: Shaped[Array, "*observation"]
@@ -79,23 +93,4 @@ class MLPPolicy(ASMPolicy):
         """Softmax output of the policy network, for every agent state."""
         del memory, observation
         states = jnp.eye(self.num_states, dtype=self.phi_layers[0].weight.dtype)
-        return jax.nn.log_softmax(jax.vmap(lambda s: self._apply(self.phi_layers, s))(states))
-
-    def _encode(self, observation: Shaped[Array, "*observation"]) -> Float[Array, " n"]:
-        real = self.nu_layers[0].weight.dtype
-        if self.num_observations is not None:
-            return jax.nn.one_hot(observation, self.num_observations, dtype=real)
-        return observation.astype(real) / jnp.asarray(self.observation_scale, real)
-
-    def _apply(self, layers: tuple[eqx.nn.Linear, ...], inputs: Array) -> Array:
-        for layer in layers[:-1]:
-            inputs = _ACTIVATIONS[self.activation](layer(inputs))
-        return layers[-1](inputs)
-
-
-def _layers(key: Key[Array, ""], sizes: tuple[int, ...]) -> tuple[eqx.nn.Linear, ...]:
-    keys = jax.random.split(key, len(sizes) - 1)
-    return tuple(
-        eqx.nn.Linear(before, after, key=layer_key)
-        for before, after, layer_key in zip(sizes[:-1], sizes[1:], keys, strict=True)
-    )
+        return jax.nn.log_softmax(apply_layers(self.phi_layers, states, self.activation))

@@ -1,6 +1,7 @@
 """The contract of Agent State-Markov policies."""
 
 import abc
+from collections.abc import Callable
 
 import equinox as eqx
 import jax
@@ -60,6 +61,41 @@ class ASMPolicy(eqx.Module):
             rows = jax.vmap(rows)
         return rows(memory, observation, state)
 
+    def log_updates(
+        self, past: AgentMemory, observation: Shaped[Array, "*batch_and_observation"]
+    ) -> Float[Array, "*batch S S"]:
+        """`log nu(s | s~, A_{t-1}, O_t)` for all `s~` and `s`, whatever the state in `past`."""
+        return self._from_every_state(self.log_nu, past, observation)
+
+    def log_controls(
+        self, past: AgentMemory, observation: Shaped[Array, "*batch_and_observation"]
+    ) -> Float[Array, "*batch S A"] | Float[Array, "*batch S S A"]:
+        """`log phi(a | s)`, and for every `s~` before it where the policy is not factored."""
+        if not self.factored:
+            return self._from_every_state(self.log_phi, past, observation)
+        log_phi = self.control_table()
+        return jnp.broadcast_to(log_phi, (*past.action.shape, *log_phi.shape))
+
+    def control_table(self) -> Float[Array, "S A"]:
+        """`log phi(a | s)` of a factored policy."""
+        return self.log_phi(AgentMemory.empty(), jnp.zeros((), jnp.int32))
+
+    def _from_every_state(
+        self,
+        kernel: Callable[[AgentMemory, Array], Array],
+        past: AgentMemory,
+        observation: Shaped[Array, "*batch_and_observation"],
+    ) -> Array:
+        def every(past: AgentMemory, observation: Array) -> Array:
+            states = jnp.arange(self.num_states, dtype=jnp.int32)
+            return jax.vmap(
+                lambda state: kernel(AgentMemory(state, past.action, past.time), observation)
+            )(states)
+
+        for _ in past.action.shape:
+            every = jax.vmap(every)
+        return every(past, observation)
+
     def tabulate(self) -> KernelTables:
         """Both kernels on every input; for finite observations only."""
         if self.num_observations is None:
@@ -71,7 +107,7 @@ class ASMPolicy(eqx.Module):
         )
         log_nu = jax.vmap(self.log_nu)(memory, observation)
         if self.factored:
-            log_phi = self.log_phi(AgentMemory.empty(), jnp.zeros((), jnp.int32))[None]
+            log_phi = self.control_table()[None]
         else:
             log_phi = jax.vmap(self.log_phi)(memory, observation)
         return KernelTables(log_nu[None], log_phi[None])

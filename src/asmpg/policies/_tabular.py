@@ -2,15 +2,24 @@
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
-from asmpg.policies._kernel_tables import input_index
+from asmpg.policies._kernel_tables import every_input, input_index
 from asmpg.policies._memory import AgentMemory
 from asmpg.policies._policy import ASMPolicy
 
 
 def _num_inputs(num_states: int, num_actions: int, num_observations: int) -> int:
     return num_observations * (1 + num_states * num_actions)
+
+
+def staying(num_states: int, num_actions: int, num_observations: int) -> Float[Array, "X S"]:
+    """1 where the agent state after an input is the one before it, and 0 elsewhere."""
+    memory, _ = every_input(
+        num_states=num_states, num_actions=num_actions, num_observations=num_observations
+    )
+    return jnp.where(memory.first[:, None], 0.0, jnp.eye(num_states)[memory.state])
 
 
 class TabularPolicy(ASMPolicy):
@@ -31,11 +40,16 @@ class TabularPolicy(ASMPolicy):
         key: Key[Array, ""],
         nu_scale: float = 1.0,
         phi_scale: float = 1.0,
+        stay: float = 0.0,
     ):
-        """Draw independent normal logits with the given standard deviations."""
+        """Draw independent normal logits with the given standard deviations.
+
+        `stay` is added to the logits of `nu` that keep the agent state as it is.
+        """
         nu_key, phi_key = jax.random.split(key)
         inputs = _num_inputs(num_states, num_actions, num_observations)
-        self.nu_logits = nu_scale * jax.random.normal(nu_key, (inputs, num_states))
+        noise = nu_scale * jax.random.normal(nu_key, (inputs, num_states))
+        self.nu_logits = noise + stay * staying(num_states, num_actions, num_observations)
         self.phi_logits = phi_scale * jax.random.normal(phi_key, (num_states, num_actions))
         self.num_states = num_states
         self.num_actions = num_actions
@@ -75,11 +89,17 @@ class JointTabularPolicy(ASMPolicy):
         num_actions: int,
         num_observations: int,
         key: Key[Array, ""],
-        scale: float = 1.0,
+        nu_scale: float = 1.0,
+        stay: float = 0.0,
     ):
-        """Draw independent normal logits with the given standard deviation."""
+        """Draw independent normal logits with standard deviation `nu_scale`.
+
+        `stay` is added to the logits of all pairs that keep the agent state as it is.
+        """
         inputs = _num_inputs(num_states, num_actions, num_observations)
-        self.logits = scale * jax.random.normal(key, (inputs, num_states, num_actions))
+        noise = nu_scale * jax.random.normal(key, (inputs, num_states, num_actions))
+        kept = staying(num_states, num_actions, num_observations)
+        self.logits = noise + stay * kept[..., None]
         self.num_states = num_states
         self.num_actions = num_actions
         self.num_observations = num_observations

@@ -1,5 +1,9 @@
-"""Playing: whole episodes for learning, and episodes for their returns alone."""
+"""Playing: whole episodes for learning, segments of steps, and episodes for their returns alone."""
 
 from asmpg.rollouts._episodes import play_episodes as play_episodes
 from asmpg.rollouts._returns import EpisodeReturns as EpisodeReturns
 from asmpg.rollouts._returns import play_for_returns as play_for_returns
+from asmpg.rollouts._stream import Segment as Segment
+from asmpg.rollouts._stream import Stream as Stream
+from asmpg.rollouts._stream import open_stream as open_stream
+from asmpg.rollouts._stream import play_on as play_on

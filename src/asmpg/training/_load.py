@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from asmpg._check import check_one_of
-from asmpg.policies import ASMPolicy
 from asmpg.training._agent import Agent
 from asmpg.training._program import Program, SeedState
 from asmpg.training._run_folder import RunFolder, Which
@@ -28,11 +27,10 @@ def load(run: str | Path, *, seed: int | None = None, which: Which = "best") -> 
 
 def agent_of(program: Program, state: SeedState) -> Agent:
     """What a seed has learned by `state`, as an agent."""
-    policy = getattr(state.learner, "policy", None)
     return Agent(
         lambda greedy: program.method.actor(state.learner, greedy=greedy),
         program.environment.observation_space,
-        policy=policy if isinstance(policy, ASMPolicy) else None,
+        policy=program.method.kernels(state.learner),
     )
 
 

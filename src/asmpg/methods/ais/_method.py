@@ -9,14 +9,14 @@ import optax
 from jaxtyping import Array, Key
 
 from asmpg._check import check_integer, check_number, check_one_of
-from asmpg.envs import Discrete, Environment
+from asmpg.envs import Environment
 from asmpg.methods._method import Experience, Method, Metrics, all_finite
-from asmpg.methods._paper import PAPER_SIZES
+from asmpg.methods._observations import observation_kind
+from asmpg.methods._paper import number_of_states
 from asmpg.methods.ais._actor import AISActor
 from asmpg.methods.ais._collect import collect_episodes, collect_steps
 from asmpg.methods.ais._losses import ReturnBaseline, ais_loss
 from asmpg.methods.ais._networks import AISNetworks, Start, Variant
-from asmpg.policies import KernelTables
 
 Batch = Literal["steps", "episodes"]
 #: The reference's weight of the reward loss and learning rate of the policy.
@@ -92,20 +92,10 @@ class AIS(Method[AISLearner]):
 
     def initialise(self, environment: Environment[Any], key: Key[Array, ""]) -> AISLearner:
         """Fresh networks and optimisers for `environment`."""
-        paper = PAPER_SIZES.get(environment.name)
-        dimension = self.dimension or (paper.num_states if paper else None)
-        if dimension is None:
-            raise ValueError(
-                f"dimension must be given for {environment.name}: "
-                f"the paper has a number for {', '.join(PAPER_SIZES)} only"
-            )
-        space = environment.observation_space
-        discrete = isinstance(space, Discrete)
         networks = AISNetworks(
-            dimension=dimension,
+            dimension=number_of_states(environment.name, self.dimension, option="dimension"),
             num_actions=environment.action_space.n,
-            num_observations=space.n if discrete else None,
-            observation_scale=() if discrete else self.observation_scale or (1.0,) * len(space.low),
+            **observation_kind(environment, self.observation_scale)._asdict(),
             variant=self.variant,
             start=self.start,
             input_width=self.input_width,
@@ -160,11 +150,6 @@ class AIS(Method[AISLearner]):
     def actor(self, learner: AISLearner, *, greedy: bool = False) -> AISActor:
         """Encoder and policy, ready to play."""
         return AISActor(learner.networks, greedy)
-
-    def tables(self, learner: AISLearner) -> KernelTables | None:
-        """None: the memory is a real vector."""
-        del learner
-        return None
 
     def _transformations(
         self,

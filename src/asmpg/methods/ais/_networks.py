@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, Shaped
 
 from asmpg._check import check_integer, check_number, check_one_of
+from asmpg.policies import Layers, apply_layers, encode_action, encode_observation, linear_layers
 
 Variant = Literal["kl", "mmd"]
 Start = Literal["normal", "zeros"]
@@ -59,8 +60,8 @@ class Encoder(eqx.Module):
 class Heads(eqx.Module):
     """The reward head and the observation head, two layers each."""
 
-    reward: tuple[eqx.nn.Linear, ...]
-    observation: tuple[eqx.nn.Linear, ...]
+    reward: Layers
+    observation: Layers
 
 
 class AISNetworks(eqx.Module):
@@ -76,7 +77,7 @@ class AISNetworks(eqx.Module):
 
     encoder: Encoder
     heads: Heads
-    policy: tuple[eqx.nn.Linear, ...]
+    policy: Layers
     variant: Variant = eqx.field(static=True)
     start: Start = eqx.field(static=True)
     dimension: int = eqx.field(static=True)
@@ -120,11 +121,11 @@ class AISNetworks(eqx.Module):
         head_width = max(1, d // 2) if head_width is None else head_width
         width = check_integer("head_width", head_width, low=1)
         self.heads = Heads(
-            _layers(keys[2], d + num_actions, width, 1),
-            _layers(keys[3], d + num_actions, width, outputs),
+            linear_layers(keys[2], d + num_actions, width, 1),
+            linear_layers(keys[3], d + num_actions, width, outputs),
         )
         width = d if policy_width is None else check_integer("policy_width", policy_width, low=0)
-        self.policy = _layers(keys[4], d, *([width] if width else []), num_actions)
+        self.policy = linear_layers(keys[4], d, *([width] if width else []), num_actions)
 
     def start_state(self, key: Key[Array, ""], batch: tuple[int, ...] = ()) -> LSTMState:
         """The recurrent state an episode starts from: fresh standard normal noise, or zeros."""
@@ -156,11 +157,11 @@ class AISNetworks(eqx.Module):
     ) -> Float[Array, "*batch gates"]:
         """What the inputs of a step add to the gates: `W tanh(V (e(o), e(a), r) + v) + w`."""
         seen = self.encode_observation(observation)
-        action = jax.nn.one_hot(previous_action, self.num_actions, dtype=seen.dtype)
+        action = encode_action(previous_action, num_actions=self.num_actions, dtype=seen.dtype)
         past = jnp.concatenate([action, previous_reward[..., None].astype(seen.dtype)], axis=-1)
         inputs = jnp.concatenate([seen, jnp.where(first[..., None], 0, past)], axis=-1)
         if self.encoder.input_layer is not None:
-            inputs = jnp.tanh(_apply((self.encoder.input_layer,), inputs))
+            inputs = jnp.tanh(apply_layers((self.encoder.input_layer,), inputs))
         lstm = self.encoder.lstm
         return inputs @ lstm.input_weight.T + (lstm.input_bias + lstm.recurrent_bias)
 
@@ -168,31 +169,23 @@ class AISNetworks(eqx.Module):
         self, observation: Shaped[Array, "*batch_and_observation"]
     ) -> Float[Array, "*batch n"]:
         """One-hot, or scaled: the encoder's input and the heads' target."""
-        real = self.encoder.lstm.input_weight.dtype
-        if self.num_observations is not None:
-            return jax.nn.one_hot(observation, self.num_observations, dtype=real)
-        return observation.astype(real) / jnp.asarray(self.observation_scale, real)
+        return encode_observation(
+            observation,
+            num_observations=self.num_observations,
+            observation_scale=self.observation_scale,
+            dtype=self.encoder.lstm.input_weight.dtype,
+        )
 
     def predict(
         self, z: Float[Array, "*batch d"], action: Int[Array, "*batch"]
     ) -> tuple[Float[Array, "*batch"], Float[Array, "*batch outputs"]]:
         """The reward of `action` in `z`, and the observation head's output for what follows."""
-        code = jax.nn.one_hot(action, self.num_actions, dtype=z.dtype)
+        code = encode_action(action, num_actions=self.num_actions, dtype=z.dtype)
         inputs = jnp.concatenate([z, code], axis=-1)
-        return _apply(self.heads.reward, inputs)[..., 0], _apply(self.heads.observation, inputs)
+        return apply_layers(self.heads.reward, inputs)[..., 0], apply_layers(
+            self.heads.observation, inputs
+        )
 
     def log_policy(self, z: Float[Array, "*batch d"]) -> Float[Array, "*batch A"]:
         """`log pi(a | z)` for every action."""
-        return jax.nn.log_softmax(_apply(self.policy, z))
-
-
-def _layers(key: Key[Array, ""], *sizes: int) -> tuple[eqx.nn.Linear, ...]:
-    keys = jax.random.split(key, len(sizes) - 1)
-    pairs = zip(sizes[:-1], sizes[1:], keys, strict=True)
-    return tuple(eqx.nn.Linear(before, after, key=key) for before, after, key in pairs)
-
-
-def _apply(layers: tuple[eqx.nn.Linear, ...], inputs: Float[Array, "*b n"]) -> Float[Array, "*b m"]:
-    for layer in layers[:-1]:
-        inputs = jnp.tanh(jnp.vectorize(layer, signature="(n)->(m)")(inputs))
-    return jnp.vectorize(layers[-1], signature="(n)->(m)")(inputs)
+        return jax.nn.log_softmax(apply_layers(self.policy, z))

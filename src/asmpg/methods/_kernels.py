@@ -1,0 +1,67 @@
+"""Which kernels a method trains, by name."""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from jaxtyping import Array, Key
+
+from asmpg.envs import Environment
+from asmpg.methods._observations import observation_kind
+from asmpg.methods._paper import PAPER_SIZES, number_of_states
+from asmpg.policies import (
+    Activation,
+    ASMPolicy,
+    JointTabularPolicy,
+    MatrixPolicy,
+    MLPPolicy,
+    TabularPolicy,
+)
+
+PolicyKind = Literal["auto", "mlp", "tabular", "joint", "matrix"]
+POLICY_KINDS: tuple[PolicyKind, ...] = ("auto", "mlp", "tabular", "joint", "matrix")
+#: Width of the hidden layers where the paper has no number.
+_HIDDEN = 64
+
+
+def kernel_maker(
+    environment: Environment[Any],
+    kind: PolicyKind,
+    *,
+    num_states: int | None,
+    hidden: int | None,
+    activation: Activation,
+    observation_scale: tuple[float, ...] | None,
+    nu_scale: float,
+    stay: float,
+) -> Callable[[Key[Array, ""]], ASMPolicy]:
+    """A function from keys to fresh kernels for `environment`.
+
+    `"auto"` is `"tabular"` where observations are finite, else `"matrix"`. `nu_scale` says how far
+    from uniform `nu` starts, 1 being the default of each kind, and `stay` is added to the logits
+    of keeping the agent state.
+    """
+    seen = observation_kind(environment, observation_scale)
+    if kind == "auto":
+        kind = "matrix" if seen.num_observations is None else "tabular"
+    sizes = {
+        "num_states": number_of_states(environment.name, num_states),
+        "num_actions": environment.action_space.n,
+    }
+    paper = PAPER_SIZES.get(environment.name)
+    if kind == "mlp":
+        if stay:
+            raise ValueError(f"stay must be 0 for policy='mlp', got {stay:g}")
+        width = hidden or (paper.hidden if paper else _HIDDEN)
+        options = {**sizes, **seen._asdict(), "hidden": width, "activation": activation}
+        return lambda key: MLPPolicy(**options, nu_scale=nu_scale, key=key)
+    if kind == "matrix":
+        options = {**sizes, **seen._asdict(), "hidden": hidden or _HIDDEN}
+        return lambda key: MatrixPolicy(**options, nu_scale=nu_scale, stay=stay, key=key)
+    if seen.num_observations is None:
+        raise ValueError(
+            f"policy={kind!r} needs discrete observations; {environment.name} shows "
+            f"{environment.observation_space}; use policy='matrix' or 'mlp'"
+        )
+    table = TabularPolicy if kind == "tabular" else JointTabularPolicy
+    options = {**sizes, "num_observations": seen.num_observations}
+    return lambda key: table(**options, nu_scale=nu_scale, stay=stay, key=key)

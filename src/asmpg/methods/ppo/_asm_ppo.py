@@ -1,0 +1,66 @@
+"""ASM-PPO: the actor-critic for agent-state policies."""
+
+from typing import Any, Literal
+
+import equinox as eqx
+from jaxtyping import Array, Key
+
+from asmpg._check import check_integer, check_number, check_one_of
+from asmpg.envs import Environment
+from asmpg.methods._kernels import POLICY_KINDS, PolicyKind, kernel_maker
+from asmpg.methods.ppo._method import PPO, PPOLearner
+from asmpg.policies import Actor, ASMPolicy, FilteredPolicy
+
+ActBy = Literal["sampling", "filtering"]
+
+
+class ASMPPO(PPO):
+    """PPO on the marginal policy `p_t(a)` of an ASM policy: its agent state is integrated out.
+
+    The kernels are tables where observations are finite (`policy="tabular"`), else a network that
+    makes a matrix of each observation (`"matrix"`); `"mlp"` is the paper's. Agents act by
+    `"sampling"` agent states, or by `"filtering"`, with the same law of actions.
+    """
+
+    num_states: int | None = eqx.field(static=True, default=None)
+    policy: PolicyKind = eqx.field(static=True, default="auto")
+    hidden: int | None = eqx.field(static=True, default=None)
+    nu_scale: float = eqx.field(static=True, default=1.0)
+    stay: float = eqx.field(static=True, default=0.0)
+    act_by: ActBy = eqx.field(static=True, default="sampling")
+
+    def __check_init__(self):
+        if self.num_states is not None:
+            check_integer("num_states", self.num_states, low=1)
+        check_one_of("policy", self.policy, POLICY_KINDS)
+        if self.hidden is not None:
+            check_integer("hidden", self.hidden, low=1)
+        check_number("nu_scale", self.nu_scale, low=0)
+        check_number("stay", self.stay)
+        check_one_of("act_by", self.act_by, ("sampling", "filtering"))
+
+    def make_policy(self, environment: Environment[Any], key: Key[Array, ""]) -> FilteredPolicy:
+        """Fresh kernels."""
+        make = kernel_maker(
+            environment,
+            self.policy,
+            num_states=self.num_states,
+            hidden=self.hidden,
+            activation="tanh",
+            observation_scale=self.observation_scale,
+            nu_scale=self.nu_scale,
+            stay=self.stay,
+        )
+        return FilteredPolicy(make(key))
+
+    def actor(self, learner: PPOLearner, *, greedy: bool = False) -> Actor[Any]:
+        """The policy, ready to play by sampling or by filtering."""
+        assert isinstance(learner.average, FilteredPolicy)
+        if self.act_by == "filtering":
+            return learner.average.actor(greedy=greedy)
+        return learner.average.sampling_actor(greedy=greedy)
+
+    def kernels(self, learner: PPOLearner) -> ASMPolicy:
+        """The kernels that are filtered."""
+        assert isinstance(learner.average, FilteredPolicy)
+        return learner.average.kernels

@@ -1,0 +1,63 @@
+"""The two losses of a minibatch."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from asmpg.methods._method import Metrics
+from asmpg.methods.ppo._critic import Critic
+from asmpg.policies import ActionLaws, HistoryPolicy
+from asmpg.rollouts import Segment
+
+
+class Batch(eqx.Module):
+    """A segment with all that is held fixed while learning from it."""
+
+    segment: Segment
+    #: What policy and critic remembered before the first row.
+    memory: Any
+    critic_memory: Float[Array, "N d"]
+    #: `log p(a_t)` under the policy that played.
+    log_probability: Float[Array, "T N"]
+    advantages: Float[Array, "T N"]
+    #: What the critic is to say, in units of the scale.
+    targets: Float[Array, "T N"]
+
+    def environments(self, chosen: Int[Array, " M"]) -> "Batch":
+        """The part of some of the environments."""
+        starts = (self.memory, self.critic_memory)
+        rows = (self.log_probability, self.advantages, self.targets)
+        return Batch(
+            self.segment.environments(chosen),
+            *jax.tree.map(lambda leaf: leaf[chosen], starts),
+            *(leaf[:, chosen] for leaf in rows),
+        )
+
+
+def policy_loss(
+    policy: HistoryPolicy, batch: Batch, *, clip: float, entropy: float
+) -> tuple[Float[Array, ""], tuple[ActionLaws, Metrics]]:
+    """`-E min(rho A, clip(rho, 1 +- clip) A) - entropy E H(p)`, with `rho = p(a) / p_old(a)`."""
+    segment = batch.segment
+    laws = policy.laws(batch.memory, segment.past, segment.observations, segment.actions)
+    chosen = jnp.take_along_axis(laws.log_laws, segment.actions[..., None], axis=-1)[..., 0]
+    difference = chosen - batch.log_probability
+    ratio = jnp.exp(difference)
+    within = jnp.clip(ratio, 1 - clip, 1 + clip)
+    gain = jnp.minimum(ratio * batch.advantages, within * batch.advantages).mean()
+    spread = -jnp.sum(jnp.exp(laws.log_laws) * laws.log_laws, axis=-1).mean()
+    metrics = {
+        "entropy": spread,
+        "divergence": jnp.mean(ratio - 1 - difference),
+        "clipped": jnp.mean(jnp.abs(ratio - 1) > clip, dtype=ratio.dtype),
+    }
+    return -gain - entropy * spread, (laws, metrics)
+
+
+def critic_loss(critic: Critic, batch: Batch, laws: ActionLaws) -> Float[Array, ""]:
+    """Half the mean squared error."""
+    values = critic.values(batch.critic_memory, batch.segment, laws)
+    return 0.5 * jnp.mean(jnp.square(values.now - batch.targets))

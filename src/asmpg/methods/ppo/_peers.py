@@ -1,0 +1,41 @@
+"""The same PPO for other memories: a recurrent network's, and none."""
+
+from typing import Any
+
+import equinox as eqx
+from jaxtyping import Array, Key
+
+from asmpg._check import check_integer
+from asmpg.envs import Environment
+from asmpg.methods.ppo._method import PPO, PPOLearner
+from asmpg.policies import GRUPolicy, KernelTables, MemorylessPolicy
+
+
+class GRUPPO(PPO):
+    """PPO of a policy on a gated recurrent unit: what a finite memory competes with."""
+
+    width: int = eqx.field(static=True, default=64)
+
+    def __check_init__(self):
+        check_integer("width", self.width, low=1)
+
+    def make_policy(self, environment: Environment[Any], key: Key[Array, ""]) -> GRUPolicy:
+        """A fresh network."""
+        seen = self.observations(environment)
+        return GRUPolicy(
+            width=self.width, num_actions=environment.action_space.n, **seen._asdict(), key=key
+        )
+
+
+class MemorylessPPO(PPO):
+    """PPO of a policy that sees the last observation only."""
+
+    def make_policy(self, environment: Environment[Any], key: Key[Array, ""]) -> MemorylessPolicy:
+        """A table of zeros, or a fresh network."""
+        seen = self.observations(environment)
+        return MemorylessPolicy(num_actions=environment.action_space.n, **seen._asdict(), key=key)
+
+    def tables(self, learner: PPOLearner) -> KernelTables | None:
+        """The policy with the last observation for an agent state, where those are finite."""
+        assert isinstance(learner.average, MemorylessPolicy)
+        return learner.average.tables()

@@ -1,0 +1,152 @@
+"""The agent state integrated out: the action law that a history has, whatever the states were.
+
+The environment sees actions only, so the agent state can be summed out as in a hidden Markov model.
+With `c_{t-1}(s) = P(S_{t-1} = s | o_{1:t-1}, a_{1:t-1})`:
+
+```
+predict    b_t(s) = sum_s~ c_{t-1}(s~) nu(s | s~, a_{t-1}, o_t)
+act        p_t(a) = sum_s b_t(s) phi(a | s)
+condition  c_t(s) = b_t(s) phi(a_t | s) / p_t(a_t)
+```
+
+An action drawn from `p_t` has the same law as one drawn from `phi(. | S_t)` with `S_t` sampled.
+Beliefs are normalised at every step, so nothing under- or overflows however long the history.
+"""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, Key, Shaped
+
+from asmpg.policies._actor import Actor, draw
+from asmpg.policies._kernel_tables import KernelTables
+from asmpg.policies._memory import AgentMemory
+from asmpg.policies._policy import ASMPolicy
+
+#: Keeps a belief a law where every probability has been rounded to zero.
+_TINY = 1e-30
+
+
+class FilterMemory(eqx.Module):
+    """The belief `c_{t-1}` over agent states, the last action, the number of actions played."""
+
+    belief: Float[Array, "*batch S"]
+    action: Int[Array, "*batch"]
+    time: Int[Array, "*batch"]
+
+    @classmethod
+    def empty(cls, num_states: int, batch: tuple[int, ...] = ()) -> "FilterMemory":
+        """Before the first observation, when there is no agent state to believe in."""
+        zero = jnp.zeros(batch, jnp.int32)
+        return cls(jnp.full((*batch, num_states), 1 / num_states), zero, zero)
+
+    @property
+    def past(self) -> AgentMemory:
+        """What `nu` is asked about, but for the agent state."""
+        return AgentMemory(jnp.zeros_like(self.action), self.action, self.time)
+
+
+class FilterActor(Actor[FilterMemory]):
+    """Acts by filtering: `A_t` from `p_t`, no agent state is drawn."""
+
+    kernels: ASMPolicy | KernelTables
+    #: Take the most probable action instead of drawing it.
+    greedy: bool = eqx.field(static=True)
+
+    def start(self, key: Key[Array, ""]) -> FilterMemory:
+        """The memory of one who has seen nothing."""
+        del key
+        return FilterMemory.empty(self.kernels.num_states)
+
+    def act(
+        self,
+        memory: FilterMemory,
+        observation: Shaped[Array, "*observation"],
+        reward: Float[Array, ""],
+        uniforms: Float[Array, "2"],
+    ) -> FilterMemory:
+        """Draw `A_t` and condition the belief on it. Rewards are not looked at."""
+        del reward
+        joint = _joint(
+            memory.belief,
+            jnp.exp(self.kernels.log_updates(memory.past, observation)),
+            jnp.exp(self.kernels.log_controls(memory.past, observation)),
+        )
+        action = draw(joint.sum(axis=0), uniforms[1], greedy=self.greedy)
+        return FilterMemory(_normalised(joint[:, action]), action, memory.time + 1)
+
+    def action(self, memory: FilterMemory) -> Int[Array, ""]:
+        """`A_t`."""
+        return memory.action
+
+
+def filter_actor(policy: ASMPolicy, *, greedy: bool = False) -> FilterActor:
+    """Make `policy` ready to act by filtering."""
+    kernels = policy if policy.num_observations is None else policy.tabulate()
+    return FilterActor(kernels, greedy)
+
+
+class FilteredLaws(eqx.Module):
+    """What the filter finds along histories of `T` steps."""
+
+    #: `c_{t-1}`, before each observation, and `c_t`, after each action.
+    before: Float[Array, "T N S"]
+    after: Float[Array, "T N S"]
+    #: `log p_t(a)` for every action.
+    log_laws: Float[Array, "T N A"]
+
+    def log_probability(self, actions: Int[Array, "T N"]) -> Float[Array, "T N"]:
+        """`log p_t(a_t)`."""
+        return jnp.take_along_axis(self.log_laws, actions[..., None], axis=-1)[..., 0]
+
+
+def filter_actions(
+    kernels: ASMPolicy | KernelTables,
+    belief: Float[Array, "N S"],
+    past: AgentMemory,
+    observations: Shaped[Array, "T N *observation"],
+    actions: Int[Array, "T N"],
+) -> FilteredLaws:
+    """Run the filter along `N` histories of `T` steps, from the beliefs given.
+
+    `past` has a row for each step: the action before it and the number of actions played in its
+    episode; its agent states are not looked at. Where it is `first`, an episode starts and the
+    belief before it is forgotten, by the gradient as well.
+    """
+    nu = jnp.exp(kernels.log_updates(past, observations))
+    phi = jnp.exp(kernels.log_controls(past, observations))
+    nothing_known = jnp.full_like(belief, 1 / belief.shape[-1])
+    taken = jnp.take_along_axis(
+        phi, actions.reshape(*actions.shape, *(1,) * (phi.ndim - 2)), axis=-1
+    )[..., 0]
+    taken = taken if taken.ndim == nu.ndim else taken[..., None, :]
+
+    def step(
+        belief: Float[Array, "N S"], row: tuple[Any, ...]
+    ) -> tuple[Float[Array, "N S"], tuple[Float[Array, "N S"], Float[Array, "N S"]]]:
+        first, transfer = row
+        before = jnp.where(first[:, None], nothing_known, belief)
+        after = _normalised(jnp.einsum("ni,nis->ns", before, transfer))
+        return after, (before, after)
+
+    _, (before, after) = jax.lax.scan(step, belief, (past.first, nu * taken))
+    laws = _joint(before, nu, phi).sum(axis=-2)
+    return FilteredLaws(before, after, jnp.log(laws + _TINY))
+
+
+def _joint(
+    belief: Float[Array, "*batch S"],
+    nu: Float[Array, "*batch S S"],
+    phi: Float[Array, "*batch S A"] | Float[Array, "*batch S S A"],
+) -> Float[Array, "*batch S A"]:
+    """The law of `(S_t, A_t)` given the history before them."""
+    if phi.ndim == nu.ndim:
+        return jnp.einsum("...i,...is->...s", belief, nu)[..., None] * phi
+    return jnp.einsum("...i,...is,...isa->...sa", belief, nu, phi)
+
+
+def _normalised(mass: Float[Array, "*batch S"]) -> Float[Array, "*batch S"]:
+    mass = mass + _TINY
+    return mass / mass.sum(axis=-1, keepdims=True)

@@ -1,0 +1,82 @@
+"""Policies as functions of the history, differentiable along it: what an actor-critic trains."""
+
+import abc
+from typing import Any
+
+import equinox as eqx
+from jaxtyping import Array, Float, Int, Shaped
+
+from asmpg.policies._actor import Actor, ASMActor
+from asmpg.policies._actor import actor as asm_actor
+from asmpg.policies._filter import FilterMemory, filter_actions, filter_actor
+from asmpg.policies._memory import AgentMemory
+from asmpg.policies._policy import ASMPolicy
+
+
+class ActionLaws(eqx.Module):
+    """The laws of the actions along `N` histories of `T` steps, and the memories they came from."""
+
+    #: `log p(a_t | history)` for every action.
+    log_laws: Float[Array, "T N A"]
+    #: What is remembered before each observation, and after each action.
+    before: Float[Array, "T N F"]
+    after: Float[Array, "T N F"]
+
+
+class HistoryPolicy(eqx.Module):
+    """A policy that carries a memory along the history."""
+
+    @abc.abstractmethod
+    def actor(self, *, greedy: bool = False) -> Actor[Any]:
+        """The policy, ready to play; its memories have the fields `action` and `time`."""
+
+    @property
+    @abc.abstractmethod
+    def memory_size(self) -> int:
+        """The length of what is remembered between two steps."""
+
+    @abc.abstractmethod
+    def laws(
+        self,
+        memory: Any,
+        past: AgentMemory,
+        observations: Shaped[Array, "T N *observation"],
+        actions: Int[Array, "T N"],
+    ) -> ActionLaws:
+        """Follow `N` histories for `T` steps, from the memories of `actor` given.
+
+        `past` has a row for each step: the action before it, and the number of actions played in
+        its episode. Where it is `first` an episode starts and all memory is lost.
+        """
+
+
+class FilteredPolicy(HistoryPolicy):
+    """An ASM policy with its agent state integrated out."""
+
+    kernels: ASMPolicy
+
+    def actor(self, *, greedy: bool = False) -> Actor[FilterMemory]:
+        """Acts by filtering."""
+        return filter_actor(self.kernels, greedy=greedy)
+
+    @property
+    def memory_size(self) -> int:
+        """A probability for each agent state."""
+        return self.kernels.num_states
+
+    def sampling_actor(self, *, greedy: bool = False) -> ASMActor:
+        """Acts by sampling agent states: the same law of actions, from a truly finite memory."""
+        return asm_actor(self.kernels, greedy=greedy)
+
+    def laws(
+        self,
+        memory: FilterMemory,
+        past: AgentMemory,
+        observations: Shaped[Array, "T N *observation"],
+        actions: Int[Array, "T N"],
+    ) -> ActionLaws:
+        """Run the filter; what is remembered are beliefs."""
+        finite = self.kernels.num_observations is not None
+        kernels = self.kernels.tabulate() if finite else self.kernels
+        filtered = filter_actions(kernels, memory.belief, past, observations, actions)
+        return ActionLaws(filtered.log_laws, filtered.before, filtered.after)

@@ -1,0 +1,111 @@
+"""A state update whose network sees the observation alone, and emits a matrix for each action."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key, Shaped
+
+from asmpg.policies._layers import (
+    Layers,
+    apply_layers,
+    encode_observation,
+    linear_layers,
+    scale_last,
+)
+from asmpg.policies._memory import AgentMemory
+from asmpg.policies._policy import ASMPolicy
+from asmpg.policies._tabular import staying
+
+#: By how much the last weights of the network are larger than its other layers' at the start.
+_NETWORK_SCALE = 3.0
+
+
+class MatrixPolicy(ASMPolicy):
+    """`nu(. | s, a, o)` is row `(s, a)` of logits that a tanh network makes of `o`; `phi` a table.
+
+    `logits(o) = table + network(o)`: the table, normal with standard deviation `nu_scale`, says
+    what an agent state does whatever is seen, and makes `nu` remember from the first episode on;
+    the last weights of the network start `3 nu_scale` times as large as is usual. The dummy pair
+    has a row of its own. The network is asked once for all agent states, so filtering costs no
+    more than sampling.
+    """
+
+    nu_layers: Layers
+    nu_logits: Float[Array, "rows S"]
+    phi_logits: Float[Array, "S A"]
+    observation_scale: tuple[float, ...] = eqx.field(static=True)
+    num_states: int = eqx.field(static=True)
+    num_actions: int = eqx.field(static=True)
+    num_observations: int | None = eqx.field(static=True)
+
+    def __init__(
+        self,
+        *,
+        num_states: int,
+        num_actions: int,
+        num_observations: int | None,
+        observation_scale: tuple[float, ...] = (),
+        hidden: int = 64,
+        nu_scale: float = 1.0,
+        phi_scale: float = 1.0,
+        stay: float = 0.0,
+        key: Key[Array, ""],
+    ):
+        """The network has two hidden layers of width `hidden`.
+
+        `stay` is added to the logits in the table that keep the agent state as it is.
+        """
+        network_key, nu_key, phi_key = jax.random.split(key, 3)
+        rows = 1 + num_states * num_actions
+        size = num_observations or len(observation_scale)
+        layers = linear_layers(network_key, size, hidden, hidden, rows * num_states)
+        self.nu_layers = scale_last(layers, _NETWORK_SCALE * nu_scale)
+        noise = nu_scale * jax.random.normal(nu_key, (rows, num_states))
+        self.nu_logits = noise + stay * staying(num_states, num_actions, 1)
+        self.phi_logits = phi_scale * jax.random.normal(phi_key, (num_states, num_actions))
+        self.observation_scale = observation_scale
+        self.num_states = num_states
+        self.num_actions = num_actions
+        self.num_observations = num_observations
+
+    @property
+    def factored(self) -> bool:
+        """Yes."""
+        return True
+
+    def log_nu(
+        self, memory: AgentMemory, observation: Shaped[Array, "*observation"]
+    ) -> Float[Array, " S"]:
+        """Softmax over one row."""
+        row = jnp.where(memory.first, 0, 1 + memory.state * self.num_actions + memory.action)
+        return jax.nn.log_softmax(self._logits(observation)[row])
+
+    def log_phi(
+        self, memory: AgentMemory, observation: Shaped[Array, "*observation"]
+    ) -> Float[Array, "S A"]:
+        """Softmax over the actions."""
+        del memory, observation
+        return jax.nn.log_softmax(self.phi_logits)
+
+    def log_updates(
+        self, past: AgentMemory, observation: Shaped[Array, "*batch_and_observation"]
+    ) -> Float[Array, "*batch S S"]:
+        """Softmax over all rows of one action, from a single pass through the network."""
+        logits = self._logits(observation)
+        start, others = logits[..., :1, :], logits[..., 1:, :]
+        shape = (*others.shape[:-2], self.num_states, self.num_actions, self.num_states)
+        chosen = past.action[..., None, None, None]
+        rows = jnp.take_along_axis(others.reshape(shape), chosen, axis=-2)[..., 0, :]
+        return jax.nn.log_softmax(jnp.where(past.first[..., None, None], start, rows))
+
+    def _logits(
+        self, observation: Shaped[Array, "*batch_and_observation"]
+    ) -> Float[Array, "*batch rows S"]:
+        seen = encode_observation(
+            observation,
+            num_observations=self.num_observations,
+            observation_scale=self.observation_scale,
+            dtype=self.nu_logits.dtype,
+        )
+        flat = apply_layers(self.nu_layers, seen)
+        return self.nu_logits + flat.reshape(*flat.shape[:-1], *self.nu_logits.shape)

@@ -1,0 +1,113 @@
+"""No memory at all: the yardstick that any memory has to beat."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, Key, Shaped
+
+from asmpg.policies._actor import Actor, draw
+from asmpg.policies._history_policy import ActionLaws, HistoryPolicy
+from asmpg.policies._kernel_tables import KernelTables
+from asmpg.policies._layers import Layers, apply_layers, encode_observation, linear_layers
+from asmpg.policies._memory import AgentMemory
+
+
+class MemorylessPolicy(HistoryPolicy):
+    """`p(a | O_t)`: a softmax table where observations are finite, else a tanh network."""
+
+    logits: Float[Array, "O A"] | None
+    layers: Layers | None
+    observation_scale: tuple[float, ...] = eqx.field(static=True)
+    num_observations: int | None = eqx.field(static=True)
+
+    def __init__(
+        self,
+        *,
+        num_actions: int,
+        num_observations: int | None,
+        observation_scale: tuple[float, ...] = (),
+        hidden: int = 64,
+        key: Key[Array, ""],
+    ):
+        """The table starts at zero; the network has two hidden layers of width `hidden`."""
+        self.logits = self.layers = None
+        if num_observations is None:
+            sizes = (len(observation_scale), hidden, hidden, num_actions)
+            self.layers = linear_layers(key, *sizes)
+        else:
+            self.logits = jnp.zeros((num_observations, num_actions))
+        self.observation_scale = observation_scale
+        self.num_observations = num_observations
+
+    def actor(self, *, greedy: bool = False) -> "MemorylessActor":
+        """Acts on the last observation."""
+        return MemorylessActor(self, greedy)
+
+    @property
+    def memory_size(self) -> int:
+        """Nothing."""
+        return 0
+
+    def laws(
+        self,
+        memory: AgentMemory,
+        past: AgentMemory,
+        observations: Shaped[Array, "T N *observation"],
+        actions: Int[Array, "T N"],
+    ) -> ActionLaws:
+        """Nothing is remembered."""
+        del memory, past
+        log_laws = self.log_law(observations)
+        nothing = jnp.zeros((*actions.shape, 0), log_laws.dtype)
+        return ActionLaws(log_laws, nothing, nothing)
+
+    def log_law(
+        self, observation: Shaped[Array, "*batch_and_observation"]
+    ) -> Float[Array, "*batch A"]:
+        """`log p(a | o)` for every action."""
+        if self.logits is not None:
+            return jax.nn.log_softmax(self.logits[observation])
+        assert self.layers is not None
+        seen = encode_observation(
+            observation,
+            num_observations=None,
+            observation_scale=self.observation_scale,
+            dtype=self.layers[0].weight.dtype,
+        )
+        return jax.nn.log_softmax(apply_layers(self.layers, seen))
+
+    def tables(self) -> KernelTables | None:
+        """As an ASM policy whose agent state is the last observation, where those are finite."""
+        if self.logits is None:
+            return None
+        return KernelTables.memoryless(jax.nn.softmax(self.logits))
+
+
+class MemorylessActor(Actor[AgentMemory]):
+    """Draws actions given the last observation."""
+
+    policy: MemorylessPolicy
+    greedy: bool = eqx.field(static=True)
+
+    def start(self, key: Key[Array, ""]) -> AgentMemory:
+        """Empty, as ever."""
+        del key
+        return AgentMemory.empty()
+
+    def act(
+        self,
+        memory: AgentMemory,
+        observation: Shaped[Array, "*observation"],
+        reward: Float[Array, ""],
+        uniforms: Float[Array, "2"],
+    ) -> AgentMemory:
+        """Draw an action; it is all that is noted down."""
+        del reward
+        law = jnp.exp(self.policy.log_law(observation))
+        return AgentMemory(
+            memory.state, draw(law, uniforms[1], greedy=self.greedy), memory.time + 1
+        )
+
+    def action(self, memory: AgentMemory) -> Int[Array, ""]:
+        """`A_t`."""
+        return memory.action

@@ -15,6 +15,7 @@ from asmpg.gradients import (
     BarrierSchedule,
     Episodes,
     MemoryValue,
+    Spread,
     barrier_at,
     beliefs_before,
     discounting,
@@ -171,15 +172,8 @@ class ASMPG(Method[Learner]):
 
     def update(self, learner: Learner, episodes: Episodes) -> tuple[Learner, Metrics]:
         """One step along the gradient estimated from `episodes`, which `learner.policy` played."""
-        weights, critic = self._weights(learner, episodes)
-        estimate = sampled_gradient if self.estimator == "sampled" else marginal_gradient
-        barrier = barrier_at(
-            self.barrier,
-            learner.steps,
-            schedule=self.barrier_schedule,
-            fade_steps=self.barrier_fade_steps,
-        )
-        gradient, spread = estimate(learner.policy, episodes, weights, barrier=barrier)
+        weights, critic = self.weights(learner, episodes)
+        gradient, spread = self.gradient(learner, episodes, weights)
         descent = jax.tree.map(jnp.negative, gradient)
         step, optimiser = self._transformation().update(descent, learner.optimiser)
         policy = eqx.apply_updates(learner.policy, step)
@@ -204,7 +198,20 @@ class ASMPG(Method[Learner]):
         """The discount of the return that is maximised: 1 in the episodic setting."""
         return 1.0 if self.objective == "episodic" else self.discount
 
-    def _weights(
+    def gradient(
+        self, learner: Learner, episodes: Episodes, weights: Float[Array, "T N"]
+    ) -> tuple[ASMPolicy, Spread]:
+        """The estimate of the gradient, that of the barrier included."""
+        estimate = sampled_gradient if self.estimator == "sampled" else marginal_gradient
+        barrier = barrier_at(
+            self.barrier,
+            learner.steps,
+            schedule=self.barrier_schedule,
+            fade_steps=self.barrier_fade_steps,
+        )
+        return estimate(learner.policy, episodes, weights, barrier=barrier)
+
+    def weights(
         self, learner: Learner, episodes: Episodes
     ) -> tuple[Float[Array, "T N"], BaselineCritic | None]:
         """The weights of the scores, and the critic after this batch.

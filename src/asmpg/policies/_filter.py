@@ -40,7 +40,8 @@ class FilterMemory(eqx.Module):
     def empty(cls, num_states: int, batch: tuple[int, ...] = ()) -> "FilterMemory":
         """Before the first observation, when there is no agent state to believe in."""
         zero = jnp.zeros(batch, jnp.int32)
-        return cls(jnp.full((*batch, num_states), 1 / num_states), zero, zero)
+        uniform = jnp.full((*batch, num_states), 1 / num_states, jnp.result_type(float))
+        return cls(uniform, zero, zero)
 
     @property
     def past(self) -> AgentMemory:

@@ -15,8 +15,8 @@ class Stream(eqx.Module):
     """Where `N` environments and the one who plays in them stand between two segments."""
 
     state: Any
-    observation: Shaped[Array, "N *observation"]
-    reward: Float[Array, " N"]
+    observation: Shaped[Array, "*batch_and_observation"]
+    reward: Float[Array, "*batch"]
     memory: Any
 
 

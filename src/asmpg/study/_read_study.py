@@ -9,7 +9,7 @@ from typing import Any
 from asmpg._check import check_integer, check_one_of
 from asmpg.envs import registered_names
 from asmpg.methods import PRESETS
-from asmpg.study._study import Entry, Scores, Study, WrongKey
+from asmpg.study._study import Entry, Scores, Study, WrongKeyError
 from asmpg.training import default_seeds
 
 _NAME = r"[A-Za-z0-9][\w.-]*"
@@ -19,7 +19,7 @@ _ENTRY_KEYS = tuple(field.name for field in dataclasses.fields(Entry) if field.n
 
 
 def read_study(tables: Mapping[str, Any], *, name: str) -> Study:
-    """The study in `tables`, called `name` unless they name it; a `WrongKey` if one is wrong."""
+    """The study in `tables`, or a `WrongKeyError`; it is called `name` unless they name it."""
     _check_keys((), tables, _STUDY_KEYS)
     return Study(
         name=_name(("name",), tables.get("name", name)),
@@ -35,7 +35,7 @@ def read_study(tables: Mapping[str, Any], *, name: str) -> Study:
 def check_study(study: Study) -> None:
     """Put every environment together with every entry, so that no job fails for a wrong option.
 
-    A `WrongKey` says what does not go together.
+    A `WrongKeyError` says what does not go together.
     """
     for environment in study.environments:
         for entry in study.entries:
@@ -43,7 +43,7 @@ def check_study(study: Study) -> None:
             accepted = [field.name for field in dataclasses.fields(PRESETS[entry.method].method)]
             for option in entry.options:
                 if option not in accepted:
-                    raise WrongKey(
+                    raise WrongKeyError(
                         (*place, option),
                         f"is not an option of {entry.method}; accepted: {', '.join(accepted)}",
                     )
@@ -62,7 +62,9 @@ def _settings(place: tuple[str, ...], table: Mapping[str, Any]) -> dict[str, Any
         given[key] = _checked((*place, key), check_integer, table[key], low=1)
     if "greedy" in table:
         if not isinstance(table["greedy"], bool):
-            raise WrongKey((*place, "greedy"), f"must be true or false, got {table['greedy']!r}")
+            raise WrongKeyError(
+                (*place, "greedy"), f"must be true or false, got {table['greedy']!r}"
+            )
         given["greedy"] = table["greedy"]
     if "scores" in table:
         accepted = typing.get_args(Scores)
@@ -73,11 +75,11 @@ def _settings(place: tuple[str, ...], table: Mapping[str, Any]) -> dict[str, Any
 def _environments(tables: Mapping[str, Any]) -> tuple[str, ...]:
     given = tables.get("environments")
     if not isinstance(given, list | tuple) or not given:
-        raise WrongKey(("environments",), f"must be a list of names, got {given!r}")
+        raise WrongKeyError(("environments",), f"must be a list of names, got {given!r}")
     for name in given:
         _checked(("environments",), check_one_of, name, registered_names())
     if len(set(given)) < len(given):
-        raise WrongKey(("environments",), f"must be different, got {', '.join(given)}")
+        raise WrongKeyError(("environments",), f"must be different, got {', '.join(given)}")
     return tuple(given)
 
 
@@ -91,13 +93,13 @@ def _environment_options(tables: Mapping[str, Any]) -> dict[str, dict[str, Any]]
 def _entries(tables: Mapping[str, Any]) -> tuple[Entry, ...]:
     given = _table(("entries",), tables.get("entries", {}))
     if not given:
-        raise WrongKey(("entries",), "must have at least one table, say [entries.asmpg]")
+        raise WrongKeyError(("entries",), "must have at least one table, say [entries.asmpg]")
     entries = tuple(_entry(name, _table(("entries", name), own)) for name, own in given.items())
     labels = [entry.label for entry in entries]
     for entry in entries:
         if labels.count(entry.label) > 1:
             key = ("entries", entry.name, "label")
-            raise WrongKey(key, f"must be unlike all other labels, got {entry.label!r}")
+            raise WrongKeyError(key, f"must be unlike all other labels, got {entry.label!r}")
     return entries
 
 
@@ -121,15 +123,15 @@ def _seeds(tables: Mapping[str, Any]) -> tuple[int, ...]:
     if isinstance(given, list | tuple):
         whole = all(isinstance(seed, int) and not isinstance(seed, bool) for seed in given)
         if not given or not whole or len(set(given)) < len(given):
-            raise WrongKey(("seeds",), f"{accepted}, got {given!r}")
+            raise WrongKeyError(("seeds",), f"{accepted}, got {given!r}")
         return tuple(given)
     try:
         return default_seeds(given)
     except ValueError:
-        raise WrongKey(("seeds",), f"{accepted}, got {given!r}") from None
+        raise WrongKeyError(("seeds",), f"{accepted}, got {given!r}") from None
 
 
-def _wrong_option(study: Study, environment: str, entry: Entry, error: Exception) -> WrongKey:
+def _wrong_option(study: Study, environment: str, entry: Entry, error: Exception) -> WrongKeyError:
     """Whose option it is: one that the message names, or else the table it must stand in."""
     message = str(error)
     tables = {
@@ -139,16 +141,16 @@ def _wrong_option(study: Study, environment: str, entry: Entry, error: Exception
     for place, options in tables.items():
         for option in options:
             if re.match(rf"{re.escape(option)}\b", message):
-                return WrongKey((*place, option), f"in {environment}: {message}")
+                return WrongKeyError((*place, option), f"in {environment}: {message}")
     if f"options of {environment}" in message:
-        return WrongKey(("environment_options", environment), f"in {environment}: {message}")
-    return WrongKey(("entries", entry.name), f"in {environment}: {message}")
+        return WrongKeyError(("environment_options", environment), f"in {environment}: {message}")
+    return WrongKeyError(("entries", entry.name), f"in {environment}: {message}")
 
 
 def _check_keys(place: tuple[str, ...], table: Mapping[str, Any], accepted: Any) -> None:
     for key in table:
         if key not in accepted:
-            raise WrongKey((*place, key), f"is not known; accepted: {', '.join(accepted)}")
+            raise WrongKeyError((*place, key), f"is not known; accepted: {', '.join(accepted)}")
 
 
 def _checked(key: tuple[str, ...], check: Any, value: Any, *accepted: Any, **limits: Any) -> Any:
@@ -156,22 +158,22 @@ def _checked(key: tuple[str, ...], check: Any, value: Any, *accepted: Any, **lim
     try:
         return check("", value, *accepted, **limits)
     except ValueError as error:
-        raise WrongKey(key, str(error).strip()) from None
+        raise WrongKeyError(key, str(error).strip()) from None
 
 
 def _table(key: tuple[str, ...], value: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping):
-        raise WrongKey(key, f"must be a table, got {value!r}")
+        raise WrongKeyError(key, f"must be a table, got {value!r}")
     return dict(value)
 
 
 def _text(key: tuple[str, ...], value: Any) -> str:
     if not isinstance(value, str):
-        raise WrongKey(key, f"must be text, got {value!r}")
+        raise WrongKeyError(key, f"must be text, got {value!r}")
     return value
 
 
 def _name(key: tuple[str, ...], value: Any) -> str:
     if not isinstance(value, str) or not re.fullmatch(_NAME, value):
-        raise WrongKey(key, f"must be letters, digits, '.', '_' and '-', got {value!r}")
+        raise WrongKeyError(key, f"must be letters, digits, '.', '_' and '-', got {value!r}")
     return value

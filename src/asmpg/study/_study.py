@@ -10,7 +10,7 @@ from asmpg.training import RunConfig
 Scores = Literal["sampled", "exact"]
 
 
-class WrongKey(ValueError):
+class WrongKeyError(ValueError):
     """A key of a study has a value that is not accepted."""
 
     def __init__(self, key: tuple[str, ...], message: str):

@@ -6,7 +6,7 @@ from importlib import resources
 from pathlib import Path
 
 from asmpg.study._read_study import check_study, read_study
-from asmpg.study._study import Study, WrongKey
+from asmpg.study._study import Study, WrongKeyError
 
 
 def shipped_studies() -> list[str]:
@@ -39,7 +39,7 @@ def load_study(name: str) -> Study:
     try:
         study = read_study(tables, name=Path(name).stem)
         check_study(study)
-    except WrongKey as error:
+    except WrongKeyError as error:
         line = _line_of(text, error.key)
         place = f"{name}, line {line}" if line else name
         raise ValueError(f"{place}: {error}") from None

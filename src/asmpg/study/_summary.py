@@ -160,7 +160,7 @@ def _comparisons(results: Results, measure: str) -> list[Comparison]:
 
 def _strata(
     results: Results, entry: str, take: Callable[[Curves], Float[np.ndarray, " seeds"]]
-) -> Sequence[Float[np.ndarray, " seeds"]]:
+) -> Sequence[Float[np.ndarray, " _"]]:
     return [take(results.curves[name, entry]) for name in results.environments]
 
 

@@ -4,6 +4,7 @@ import dataclasses
 from typing import Any
 
 from asmpg.envs import Environment
+from asmpg.exact import Yardstick
 from asmpg.training import Score
 
 #: Those that are drawn, in the order of what they know.
@@ -36,8 +37,10 @@ def yardstick_lines(
         return {}
     lines = {}
     for name in (*LINES, "full_state"):
-        yardstick = getattr(values, name)
-        value = None if yardstick is None else getattr(yardstick, score.yardstick)
+        yardstick: Yardstick | None = getattr(values, name)
+        if yardstick is None:
+            continue
+        value = getattr(yardstick, score.yardstick)
         if value is not None:
             lines[name] = Line(float(value), yardstick.kind)
     return lines

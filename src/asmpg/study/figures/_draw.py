@@ -1,5 +1,6 @@
 """All figures of a study."""
 
+import importlib.util
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -28,10 +29,8 @@ class Picture(NamedTuple):
 
 def draw_figures(results: Results, summary: Summary, folder: Path) -> list[Picture]:
     """Draw every figure that the results allow into `folder`, as PNG and SVG."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise ImportError('figures need matplotlib: pip install "asmpg[plot]"') from None
+    if importlib.util.find_spec("matplotlib") is None:
+        raise ImportError('figures need matplotlib: pip install "asmpg[plot]"')
     pictures = []
     for name, title, caption, draw in _figures(results, summary):
         paths = tuple(save(draw(), folder, name))

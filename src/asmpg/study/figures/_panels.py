@@ -31,6 +31,7 @@ def panels(
     for axes, title in zip(grid, titles, strict=False):
         axes.set_title(title, loc="left", fontsize=11, fontweight="bold")
         axes.spines[["top", "right"]].set_visible(False)
+        axes.locator_params(axis="x", nbins=5)
     for axes in grid[len(titles) :]:
         axes.set_axis_off()
     return figure, grid[:number]

@@ -28,11 +28,11 @@ _KNOWN = {
 }
 #: For methods of users, in the order of their study.
 _FURTHER = (
-    Style("#56B4E9", _SOLID, "h", "//"),
-    Style("#5D3A9B", _DASHED, "p", "\\\\"),
+    Style("#56B4E9", _DASHED, "h", "//"),
+    Style("#5D3A9B", _MIXED, "p", "\\\\"),
     Style("#4B0092", _DOTTED, "*", "xx"),
-    Style("#40B0A6", _MIXED, "d", ".."),
-    Style("#994F00", _SOLID, "H", "++"),
+    Style("#40B0A6", _SOLID, "d", ".."),
+    Style("#994F00", _MIXED, "H", "++"),
     Style("#606060", _DASHED, "8", "||"),
 )
 

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from asmpg._check import check_integer, check_number
 
 #: The scores of the seeds of one environment.
-Stratum = Float[np.ndarray, " seeds"]
+Stratum = Float[np.ndarray, " _"]
 #: A statistic of resampled strata, one row a resample; gives one value a row.
 Statistic = Callable[[Sequence[Float[np.ndarray, "rows _"]]], Float[np.ndarray, " rows"]]
 

@@ -67,7 +67,10 @@ def test_other_seeds_and_steps_from_the_command_line():
         ('\nenvironments = ["ChesseMaze"]', "line 2: environments must be one of CheeseMaze, Hall"),
         ('environments = ["Tiger", "Tiger"]', "line 1: environments must be different"),
         ('environments = ["Tiger"]', "entries must have at least one table"),
-        (RIGHT + 'label = "A"\nlabell = "B"', "line 5: entries.asmpg.labell is not known; accepted"),
+        (
+            RIGHT + 'label = "A"\nlabell = "B"',
+            "line 5: entries.asmpg.labell is not known; accepted",
+        ),
         (RIGHT + "[entries.ppo]", r"line 4: entries.ppo.method must be one of asmpg, .*'ppo'"),
         (RIGHT + 'method = "ppo"', r"line 4: entries.asmpg.method must be one of asmpg, .*'ppo'"),
         (
@@ -82,7 +85,10 @@ def test_other_seeds_and_steps_from_the_command_line():
             RIGHT.replace("CheeseMaze", "VelocityOnlyCartPole") + "options.policy = 'tabular'",
             "line 4: entries.asmpg.options.policy in VelocityOnlyCartPole: .*discrete",
         ),
-        (RIGHT.replace("CheeseMaze", "Tiger"), "line 3: entries.asmpg in Tiger: num_states must be"),
+        (
+            RIGHT.replace("CheeseMaze", "Tiger"),
+            "line 3: entries.asmpg in Tiger: num_states must be",
+        ),
         (
             RIGHT + "[environment_options.CheeseMaze]\nlength = 3",
             "line 4: environment_options.CheeseMaze in CheeseMaze: options .* max_steps",
@@ -149,7 +155,9 @@ def test_a_folder_takes_more_of_the_same_study_but_no_other(tmp_path):
     small = study(entries={"asmpg": {}}, environments=["CheeseMaze"])
     make_up(prepare(tmp_path / "study", small), spread_out)
     assert len(prepare(tmp_path / "study", study()).study.jobs()) == 9
-    with pytest.raises(ValueError, match=r"another study: in CheeseMaze/asmpg, steps is 1000 there"):
+    with pytest.raises(
+        ValueError, match=r"another study: in CheeseMaze/asmpg, steps is 1000 there"
+    ):
         prepare(tmp_path / "study", study(steps=10))
     with pytest.raises(ValueError, match="neither"):
         prepare(tmp_path, study())

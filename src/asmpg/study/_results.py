@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from asmpg._errors import CheckpointError
 from asmpg.envs import make
 from asmpg.study._study import Job, Study
 from asmpg.study._study_folder import StudyFolder, write_text
@@ -65,7 +66,7 @@ class Results:
 
 
 def collect(folder: StudyFolder) -> Results:
-    """Read the runs of a study; seeds that are not at their end do not count."""
+    """Read the runs of a study; damaged ones and seeds not at their end do not count."""
     study = folder.study
     environments = {
         name: make(name, **study.environment_options.get(name, {})) for name in study.environments
@@ -74,7 +75,10 @@ def collect(folder: StudyFolder) -> Results:
     parts: dict[tuple[str, str], list[Curves]] = {}
     missing = []
     for job in study.jobs():
-        curves = _read(folder, job, scores[job.environment])
+        try:
+            curves = _read(folder, job, scores[job.environment])
+        except CheckpointError:
+            curves = None
         if curves is not None:
             parts.setdefault((job.environment, job.entry), []).append(curves)
         if curves is None or len(curves.seeds) < len(job.config.seeds):

@@ -1,11 +1,12 @@
 """`asmpg study` and `asmpg report`: studies for people at a terminal."""
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import jax
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from asmpg._check import check_integer, check_number
@@ -18,6 +19,7 @@ from asmpg.study._study_folder import StudyFolder, study_lock, write_text
 from asmpg.study._study_progress import StudyProgress
 from asmpg.study._summary import Summary, summarise
 from asmpg.study._tables import write_tables
+from asmpg.study._words import interval_text, number
 from asmpg.study.executors import LocalExecutor, find_device
 from asmpg.study.report import answer, page
 from asmpg.study.run_commands import read_seeds
@@ -92,31 +94,24 @@ def _finish(folder: StudyFolder, *, quiet: bool) -> None:
 
 
 def _show(results: Results, summary: Summary) -> None:
-    """The last scores, a row for each entry, a column for each environment."""
+    """The scores, environment by environment, a row for each entry."""
     table = Table(
-        title="Interquartile mean of the last evaluations",
-        caption="in brackets: 95 % interval; *: highest of its column, +: not to be told from it",
+        title="Interquartile means over seeds, with 95 % intervals",
+        caption="*: ends highest, +: cannot be told from it",
         box=box.SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
     )
-    table.add_column("")
-    marks: dict[Any, str] = {}
+    for heading in ("", "", "last evaluation", "best"):
+        table.add_column(heading, no_wrap=True)
     for environment in results.environments:
-        table.add_column(f"{environment}\n{results.scores[environment].label}", justify="right")
         first, close = summary.winner(environment)
-        marks |= {(environment, first.entry): "*"}
-        marks |= {(environment, cell.entry): "+" for cell in close}
-    for entry in results.study.entries:
-        cells = []
-        for environment in results.environments:
-            cell = summary.cells.get((environment, entry.name))
-            if cell is None:
-                cells.append("–")
-                continue
-            mark = marks.get((environment, entry.name), " ")
-            value, low, high = cell.final
-            cells.append(f"{value:.3g}{mark}\n[{low:.3g}, {high:.3g}] ".replace("[", r"\["))
-        table.add_row(entry.label, *cells)
+        for place, entry in enumerate(results.entries(environment)):
+            cell = summary.cells[environment, entry]
+            mark = "*" if cell is first else "+" if cell in close else " "
+            last = f"{mark} {escape(interval_text(cell.final))}"
+            label = escape(results.study.entry(entry).label)
+            table.add_row("" if place else environment, label, last, number(cell.best.value))
+        table.add_section()
     Console().print(table)
     for environment, sentence in answer(results, summary).environments.items():
         print(f"{environment}: {sentence}")

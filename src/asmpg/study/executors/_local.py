@@ -23,7 +23,10 @@ class LocalHandle(Handle):
 
     def poll(self) -> int | None:
         """Ask the process."""
-        return self.process.poll()
+        code = self.process.poll()
+        if code is not None and self.process.stdin is not None:
+            self.process.stdin.close()
+        return code
 
     def interrupt(self) -> None:
         """As Ctrl-C does."""
@@ -37,7 +40,8 @@ class LocalHandle(Handle):
                 os.killpg(self.process.pid, signal.SIGKILL)
             else:
                 self.process.kill()
-        self.process.wait()
+            self.process.wait()
+            self.poll()
 
 
 class LocalExecutor(Executor):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from asmpg.study._results import Results
 from asmpg.study._summary import SHARES, Summary
+from asmpg.study._words import percent
 from asmpg.study.figures._best_checkpoints import best_checkpoints
 from asmpg.study.figures._improvement import improvement
 from asmpg.study.figures._interquartile_means import interquartile_means
@@ -82,9 +83,9 @@ def _figures(
         figures.append(
             (
                 f"steps_to_{100 * share:.0f}",
-                f"Steps to {share:.0%}",
-                f"Environment steps until a seed reaches {share:.0%} of the way from random to "
-                "the history optimum, and never falls below it again.",
+                f"Steps to {percent(share)}",
+                f"Environment steps until a seed reaches {percent(share)} of the way from random "
+                "to the history optimum, and never falls below it again.",
                 lambda: steps_to_share(results, summary, share),
             )
         )

@@ -26,7 +26,8 @@ def panels(
     columns = min(_COLUMNS, number)
     rows = math.ceil(number / columns)
     width = 4.2 * columns + (1.2 if sharey else 0.0)
-    figure = Figure(figsize=(width, height * rows), layout="constrained")
+    figure = Figure(figsize=(width, height * rows))
+    figure.set_layout_engine("constrained", w_pad=0.08, h_pad=0.08)
     grid = list(figure.subplots(rows, columns, squeeze=False, sharey=sharey).flat)
     for axes, title in zip(grid, titles, strict=False):
         axes.set_title(title, loc="left", fontsize=11, fontweight="bold")

@@ -6,6 +6,7 @@ import numpy as np
 
 from asmpg.study._results import Results
 from asmpg.study._summary import Summary
+from asmpg.study._words import percent
 from asmpg.study.figures._panels import method_rows, panels
 from asmpg.study.figures._save import short_number
 from asmpg.study.figures._style import styles
@@ -30,8 +31,8 @@ def steps_to_share(results: Results, summary: Summary, share: float) -> "Figure"
     for axes, environment in zip(grid, places, strict=False):
         _draw(axes, results, summary, environment, share)
     figure.supxlabel(
-        f"environment steps to {share:.0%} of the way from random to the history optimum, "
-        "reached and kept; a marker a seed, a bar at the median",
+        f"environment steps to {percent(share)} of the way from random to the history optimum, "
+        "reached and kept: a marker for each seed, a bar at the median",
         fontsize=10,
     )
     return figure
@@ -48,19 +49,23 @@ def _draw(axes: "Axes", results: Results, summary: Summary, environment: str, sh
         if steps is None:
             continue
         style, row = looks[entry], rows[entry]
-        places = np.where(np.isfinite(steps), steps, never)
-        spread = np.linspace(-0.2, 0.2, len(places)) if len(places) > 1 else np.zeros(1)
+        reached = steps[np.isfinite(steps)]
         axes.plot(
-            places,
-            row + spread,
+            reached,
+            row + np.linspace(-0.2, 0.2, len(reached)),
             marker=style.marker,
             linestyle="none",
             markersize=4,
             color=style.colour,
             alpha=0.75,
         )
-        median = float(np.median(places))
-        axes.plot([median, median], [row - 0.34, row + 0.34], color="black", linewidth=2)
+        median = float(np.median(steps))
+        if np.isfinite(median):
+            axes.plot([median, median], [row - 0.34, row + 0.34], color="black", linewidth=2)
+        lost = len(steps) - len(reached)
+        if lost:
+            text = f"{lost} of {len(steps)}"
+            axes.text(never, row, text, ha="center", va="center", fontsize=9)
     axes.axvspan(1.05 * last, 1.23 * last, color="0.93", zorder=0)
     axes.set_xlim(0, 1.23 * last)
     ticks = np.linspace(0, last, 5)[:-1:2]

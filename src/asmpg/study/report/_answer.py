@@ -4,7 +4,7 @@ import dataclasses
 
 from asmpg.study._results import Results
 from asmpg.study._summary import Summary, everywhere
-from asmpg.study.statistics import Interval
+from asmpg.study._words import interval_text, listed, percent
 
 
 @dataclasses.dataclass(frozen=True)
@@ -14,16 +14,6 @@ class Answer:
     overall: tuple[str, ...]
     environments: dict[str, str]
     against: dict[str, str]
-
-
-def number(value: float) -> str:
-    """Three digits, with a minus sign of proper length."""
-    return f"{value:.3g}".replace("-", "−")
-
-
-def interval_text(interval: Interval) -> str:
-    """`0.21 [0.2, 0.22]`."""
-    return f"{number(interval.value)} [{number(interval.low)}, {number(interval.high)}]"
 
 
 def answer(results: Results, summary: Summary) -> Answer:
@@ -57,10 +47,10 @@ def _environment(results: Results, summary: Summary, environment: str) -> str:
     score = results.scores[environment].label
     parts = [f"{label} with {score} {interval_text(first.final)}"]
     if first.normalised is not None:
-        share = f"{100 * first.normalised.value:.0f} %".replace("-", "−")
+        share = percent(first.normalised.value)
         parts.append(f"{share} of the way from random to the history optimum")
     if close:
-        names = _listed([results.study.entry(cell.entry).label for cell in close])
+        names = listed([results.study.entry(cell.entry).label for cell in close])
         parts.append(f"not to be told from {names}")
     elif others:
         parts.append("all others end lower" if others > 1 else "the other one ends lower")
@@ -83,7 +73,7 @@ def _against(results: Results, summary: Summary) -> dict[str, str]:
             else:
                 (above if ahead.value > 0 else below).append(name)
         parts = [
-            f"{word} in {_listed(names)}"
+            f"{word} in {listed(names)}"
             for word, names in (("higher", above), ("lower", below), ("open", open_))
             if names
         ]
@@ -93,7 +83,3 @@ def _against(results: Results, summary: Summary) -> dict[str, str]:
         if parts:
             sentences[results.study.entry(other).label] = "; ".join(parts)
     return sentences
-
-
-def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

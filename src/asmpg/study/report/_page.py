@@ -12,8 +12,9 @@ from asmpg._clock import clock
 from asmpg.study._results import Results
 from asmpg.study._study_folder import StudyFolder
 from asmpg.study._summary import SHARES, Cell, Summary
+from asmpg.study._words import interval_text, number, percent
 from asmpg.study.figures import Picture, short_number
-from asmpg.study.report._answer import Answer, answer, interval_text, number
+from asmpg.study.report._answer import Answer, answer
 from asmpg.study.report._html import definitions, picture, table, text
 from asmpg.study.report._provenance import provenance
 
@@ -30,7 +31,7 @@ def page(
             _figures(pictures),
             _table(results, summary),
             _configurations(folder),
-            provenance(folder),
+            provenance(folder, results),
             _reproduce(folder),
         )
     )
@@ -115,7 +116,7 @@ def _figures(pictures: Sequence[Picture]) -> str:
 
 def _table(results: Results, summary: Summary) -> str:
     headings = ["environment", "method", "score", "steps", "seeds", "last: IQM", "median", "worst"]
-    headings += ["best: IQM", "normalised", *(f"steps to {share:.0%}" for share in SHARES)]
+    headings += ["best: IQM", "normalised", *(f"steps to {percent(share)}" for share in SHARES)]
     rows = []
     for environment in results.environments:
         for entry in results.entries(environment):
@@ -141,7 +142,28 @@ def _table(results: Results, summary: Summary) -> str:
         "<section id='table'><h2>Table</h2><p>Click a heading to sort. IQM is the interquartile "
         "mean with its 95 % interval; steps are the median over seeds until the share of the way "
         "from random to the history optimum is reached and kept, with the number of seeds that "
-        f"do.</p>{table(headings, rows, name='summary')}</section>"
+        f"do.</p>{table(headings, rows, name='summary')}{_yardsticks(results)}</section>"
+    )
+
+
+def _yardsticks(results: Results) -> str:
+    kinds = {
+        "random": "uniformly random",
+        "memoryless": "best memoryless",
+        "history_optimal": "history optimum",
+        "full_state": "full state",
+    }
+    rows = []
+    for environment, lines in results.yardsticks.items():
+        cells = [
+            (lines[kind].text, lines[kind].value) if kind in lines else ("–", None)
+            for kind in kinds
+        ]
+        rows.append([environment, results.scores[environment].label, *cells])
+    headings = ["environment", "score", *kinds.values()]
+    return (
+        "<h3>Yardsticks</h3><p>What policies of several kinds are worth: ≈ is nearly so, ≥ the "
+        f"best that was found.</p>{table(headings, rows, name='yardsticks')}"
     )
 
 

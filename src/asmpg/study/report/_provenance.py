@@ -4,15 +4,16 @@ import json
 from typing import Any
 
 from asmpg._clock import clock
+from asmpg.study._results import Results
 from asmpg.study._study_folder import StudyFolder
 from asmpg.study.report._html import definitions, table, text
 
 
-def provenance(folder: StudyFolder) -> str:
+def provenance(folder: StudyFolder, results: Results) -> str:
     """Versions, machines, times of all sessions, and the time each run took."""
     sessions = folder.sessions()
     parts = [f"<h3>Sessions</h3>{''.join(map(_session, sessions))}" if sessions else ""]
-    parts.append(f"<h3>Runs</h3>{_runs(folder, sessions)}")
+    parts.append(f"<h3>Runs</h3>{_runs(folder, results, sessions)}")
     return f"<section id='provenance'><h2>Versions, machine and time</h2>{''.join(parts)}</section>"
 
 
@@ -36,13 +37,13 @@ def _session(session: dict[str, Any]) -> str:
     return definitions(facts)
 
 
-def _runs(folder: StudyFolder, sessions: list[dict[str, Any]]) -> str:
+def _runs(folder: StudyFolder, results: Results, sessions: list[dict[str, Any]]) -> str:
     rows = []
     for job in folder.study.jobs():
-        path = folder.run_path(job) / "config.json"
-        if not path.is_file():
+        if job.name in results.missing:
             continue
-        made = json.loads(path.read_text(encoding="utf-8"))["made_with"]
+        config = (folder.run_path(job) / "config.json").read_text(encoding="utf-8")
+        made = json.loads(config)["made_with"]
         records = [session["jobs"][job.name] for session in sessions if job.name in session["jobs"]]
         seconds = sum(record["seconds"] for record in records)
         attempts = sum(record["attempts"] for record in records)

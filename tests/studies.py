@@ -9,7 +9,7 @@ from asmpg.training import RunFolder
 TINY = """
 environments = ["CheeseMaze"]
 seeds = 2
-steps = 60_000
+steps = 400_000
 evaluate_every = 500
 evaluation_episodes = 10
 

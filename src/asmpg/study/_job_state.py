@@ -14,7 +14,10 @@ _TELLING = 0.1
 
 @dataclasses.dataclass
 class JobState:
-    """A job on its way. Times are seconds; `seconds` is what earlier attempts took."""
+    """A job on its way. Times are seconds; `seconds` is what earlier attempts took.
+
+    `startup` is the part of its time that all attempts took to their first evaluation.
+    """
 
     job: Job
     status: Status = "waiting"
@@ -23,6 +26,8 @@ class JobState:
     evaluations_before: int = 0
     attempts: int = 0
     seconds: float = 0.0
+    startup: float = 0.0
+    started: bool = False
     #: What went wrong in each attempt that failed.
     troubles: list[str] = dataclasses.field(default_factory=list)
     handle: Handle | None = None
@@ -58,22 +63,28 @@ def share_done(states: Iterable[JobState]) -> float:
 def seconds_left(states: Sequence[JobState], now: float, slots: int) -> float | None:
     """How long it will take, by the speed of the entry so far, or else of all; `None` if unknown.
 
-    Compilation is part of a finished job's time, and so of the expectation for those to come.
+    A job that has not begun to train will first take as long to start as the others took.
     """
     spent: dict[str, float] = {}
     done: dict[str, float] = {}
-    for state in states:
+    known = [state for state in states if state.started and state.share >= _TELLING]
+    for state in known:
+        entry = state.job.entry
         work = (state.share - state.evaluations_before / state.total) * state.work
-        if work > 0 and state.share >= _TELLING and state.attempts:
-            spent[state.job.entry] = spent.get(state.job.entry, 0.0) + state.spent(now)
-            done[state.job.entry] = done.get(state.job.entry, 0.0) + work
-    if not done:
+        spent[entry] = spent.get(entry, 0.0) + state.spent(now) - state.startup
+        done[entry] = done.get(entry, 0.0) + work
+    if not sum(done.values()):
         return None
+    startup = sum(state.startup for state in known) / sum(state.attempts for state in known)
     overall = sum(spent.values()) / sum(done.values())
     left = []
     for state in states:
         if state.status in ("waiting", "running"):
             entry = state.job.entry
-            rate = spent[entry] / done[entry] if entry in done else overall
+            rate = spent[entry] / done[entry] if done.get(entry) else overall
             left.append((1 - state.share) * state.work * rate)
+            if state.status == "waiting":
+                left[-1] += startup
+            elif not state.started:
+                left[-1] += max(0.0, startup - (now - state.began))
     return max([sum(left) / slots, *left], default=0.0)

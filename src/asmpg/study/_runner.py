@@ -93,7 +93,7 @@ class Runner:
     def _submit(self, state: JobState) -> None:
         job = state.job
         state.attempts += 1
-        state.status = "running"
+        state.status, state.started = "running", False
         state.began = state.advanced = time.monotonic()
         log = self._folder.log_path(job)
         try:
@@ -105,6 +105,9 @@ class Runner:
         assert state.handle is not None
         now = time.monotonic()
         done = self._folder.evaluations(state.job)
+        if done > state.evaluations and not state.started:
+            state.started = True
+            state.startup += now - state.began
         if done != state.evaluations:
             state.evaluations, state.advanced = done, now
         code = state.handle.poll()

@@ -119,9 +119,12 @@ def _show(results: Results, summary: Summary) -> None:
 
 def _account(failed: list[JobState], folder: StudyFolder) -> str:
     """All jobs that failed, and why."""
+    jobs = len(folder.study.jobs())
     lines = [
         f"  {state.job.name}, after {state.attempts} attempts: {state.troubles[-1]}"
         f" (see {folder.log_path(state.job)})"
         for state in failed
     ]
-    return "\n".join([f"{len(failed)} jobs failed; the same command tries them again:", *lines])
+    return "\n".join(
+        [f"{len(failed)} of {jobs} jobs failed; the same command tries them again:", *lines]
+    )

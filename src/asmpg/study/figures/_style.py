@@ -17,23 +17,23 @@ _SOLID, _DASHED, _DOTTED, _MIXED = "-", (0, (5, 2)), (0, (1, 1.2)), (0, (6, 1.5,
 #: The methods that come with the package, dark to light within a family.
 _KNOWN = {
     "asmpg": Style("#0072B2", _SOLID, "o", ""),
-    "asmpg-marginal": Style("#111111", _SOLID, "D", "...."),
-    "asm-ppo": Style("#009E73", _MIXED, "v", "xxxx"),
-    "gru-ppo": Style("#CC79A7", _DASHED, "P", "++++"),
-    "memoryless": Style("#888888", _DOTTED, "X", "----"),
-    "ais-kl": Style("#D55E00", _DASHED, "s", "////"),
-    "ais-mmd": Style("#E69F00", _MIXED, "^", "\\\\\\\\"),
-    "ais-kl-fixed": Style("#7A2E00", _DOTTED, "<", "||||"),
-    "ais-mmd-fixed": Style("#9A8500", _DASHED, ">", "oooo"),
+    "asmpg-marginal": Style("#111111", _SOLID, "D", ".."),
+    "asm-ppo": Style("#009E73", _MIXED, "v", "xx"),
+    "gru-ppo": Style("#CC79A7", _DASHED, "P", "++"),
+    "memoryless": Style("#888888", _DOTTED, "X", "--"),
+    "ais-kl": Style("#D55E00", _DASHED, "s", "//"),
+    "ais-mmd": Style("#E69F00", _MIXED, "^", "\\\\"),
+    "ais-kl-fixed": Style("#7A2E00", _DOTTED, "<", "||"),
+    "ais-mmd-fixed": Style("#9A8500", _DASHED, ">", "oo"),
 }
 #: For methods of users, in the order of their study.
 _FURTHER = (
-    Style("#56B4E9", _DASHED, "h", "//"),
-    Style("#5D3A9B", _MIXED, "p", "\\\\"),
-    Style("#4B0092", _DOTTED, "*", "xx"),
-    Style("#40B0A6", _SOLID, "d", ".."),
-    Style("#994F00", _MIXED, "H", "++"),
-    Style("#606060", _DASHED, "8", "||"),
+    Style("#56B4E9", _DASHED, "h", "/"),
+    Style("#5D3A9B", _MIXED, "p", "\\"),
+    Style("#4B0092", _DOTTED, "*", "x"),
+    Style("#40B0A6", _SOLID, "d", "."),
+    Style("#994F00", _MIXED, "H", "+"),
+    Style("#606060", _DASHED, "8", "|"),
 )
 
 

@@ -129,7 +129,7 @@ def test_the_answer_is_in_words(results):
     found = answer(results, summarise(results))
     assert found.overall[0].startswith("ASMPG: 0.915 [")
     assert found.environments["CheeseMaze"].startswith("ASMPG with reward per step 0.915 [0.9")
-    assert "; 92 % of the way" in found.environments["CheeseMaze"]
+    assert "; 92\N{NO-BREAK SPACE}% of the way" in found.environments["CheeseMaze"]
     assert found.environments["CheeseMaze"].endswith("all others end lower")
     assert found.against["mine"].startswith(
         "higher in CheeseMaze, HealthcareTreatment and VelocityOnlyCartPole; probability of"

@@ -16,8 +16,8 @@ def interval_text(interval: Interval) -> str:
 
 
 def percent(share: float) -> str:
-    """`0.95` as `95 %`."""
-    return f"{100 * share:.0f} %".replace("-", "−")
+    """`0.95` as `95 %`, which no line break parts."""
+    return f"{100 * share:.0f}\N{NO-BREAK SPACE}%".replace("-", "−")
 
 
 def listed(names: Sequence[str]) -> str:

@@ -63,7 +63,12 @@ def _head(folder: StudyFolder, results: Results) -> str:
         f"{len(study.environments)} environments",
         f"{len(study.entries)} methods",
         f"{len(study.seeds)} seeds",
-        f"up to {study.steps:,} steps each",
+        f"{study.steps:,} steps",
+        *(
+            f"{entry.steps:,} steps for {entry.label}"
+            for entry in study.entries
+            if entry.steps not in (None, study.steps)
+        ),
         f"{clock(wall)} of wall time",
     ]
     warning = (

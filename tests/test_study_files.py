@@ -166,6 +166,16 @@ def test_a_folder_takes_more_of_the_same_study_but_no_other(tmp_path):
         prepare(tmp_path / "file", study())
 
 
+def test_a_folder_of_something_else_is_left_alone(tmp_path, capsys):
+    (tmp_path / "thesis.tex").touch()
+    for out, message in ((tmp_path, "is neither"), (tmp_path / "thesis.tex", "is a file")):
+        with pytest.raises(SystemExit) as stopped:
+            cli.main(["study", "quick", "--out", str(out)])
+        assert stopped.value.code == 2
+        assert message in capsys.readouterr().err
+    assert os.listdir(tmp_path) == ["thesis.tex"]
+
+
 def test_a_damaged_study_is_named(tmp_path):
     prepare(tmp_path, study())
     (tmp_path / "study.json").write_text("{}")

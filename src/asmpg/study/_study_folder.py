@@ -52,24 +52,11 @@ class StudyFolder:
         A `ValueError` if a run is there already with another configuration.
         """
         path = Path(path)
-        if path.exists() and not (path / "study.json").is_file():
-            if not path.is_dir():
-                raise ValueError(f"out must be a folder, {path} is a file")
-            if any(file.name != ".lock" and file.suffix != ".partial" for file in path.iterdir()):
-                raise ValueError(f"out must be a new folder or that of a study, {path} is neither")
-        for job in study.jobs():
-            run = path / "runs" / job.name
-            if (run / "config.json").is_file():
-                differences = job.config.differences(RunFolder(run).config)
-                if differences:
-                    raise ValueError(
-                        f"{path} holds another study: in {job.name}, {'; '.join(differences)}; "
-                        "choose another folder"
-                    )
+        check_folder(path, study)
         content = {"source": source, "changes": changes, "study": study.to_dict()}
         path.mkdir(parents=True, exist_ok=True)
-        write_text(path / "study.toml", text)
         write_text(path / "study.json", json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+        write_text(path / "study.toml", text)
         return cls(path)
 
     def run_path(self, job: Job) -> Path:
@@ -94,6 +81,26 @@ class StudyFolder:
         """The records of all sessions, oldest first."""
         files = sorted((self.path / "sessions").glob("*.json"))
         return [json.loads(file.read_text(encoding="utf-8")) for file in files]
+
+
+def check_folder(path: Path, study: Study) -> None:
+    """A `ValueError` if `path` cannot take `study`, because of what is there already."""
+    if path.exists() and not (path / "study.json").is_file():
+        if not path.is_dir():
+            raise ValueError(f"out must be a folder, {path} is a file")
+        if any(file.name != ".lock" and file.suffix != ".partial" for file in path.iterdir()):
+            raise ValueError(f"out must be a new folder or that of a study, {path} is neither")
+    for job in study.jobs():
+        run = path / "runs" / job.name
+        if not (run / "config.json").is_file():
+            continue
+        with contextlib.suppress(CheckpointError):  # Its job will fail and say so.
+            known = RunFolder(run).config
+            if differences := job.config.differences(known):
+                raise ValueError(
+                    f"{path} holds another study: in {job.name}, {'; '.join(differences)}; "
+                    "choose another folder"
+                )
 
 
 @contextlib.contextmanager

@@ -15,7 +15,7 @@ from asmpg.study._job_state import JobState
 from asmpg.study._results import Results, collect
 from asmpg.study._runner import Runner
 from asmpg.study._study_file import load_study, shipped_studies, study_text
-from asmpg.study._study_folder import StudyFolder, study_lock, write_text
+from asmpg.study._study_folder import StudyFolder, check_folder, study_lock, write_text
 from asmpg.study._study_progress import StudyProgress
 from asmpg.study._summary import Summary, summarise
 from asmpg.study._tables import write_tables
@@ -52,6 +52,7 @@ def run(
     study = study.changed(seeds=None if seeds is None else read_seeds(seeds), steps=steps)
     source = name if name in shipped_studies() else "study.toml"
     path = out or Path("runs") / study.name
+    check_folder(path, study)
     with study_lock(path) as lock:
         folder = StudyFolder.prepare(path, study, source=source, text=text, changes=changes)
         executor = LocalExecutor(chosen, jobs, hold=(lock,))

@@ -3,14 +3,12 @@ BIN := .venv/bin
 
 .PHONY: quickstart test lint types unit clean
 
-## The main job: the environments with their yardsticks, and a first training run.
+## The main job: the environments with their yardsticks, and a small study of the methods.
 quickstart: .venv/installed
 	@echo "==> Computing the yardsticks of the five environments and drawing them into pictures/"
 	$(BIN)/asmpg envs --pictures pictures
-	@echo "==> Training four seeds of a finite memory to treat a patient"
-	@rm -rf runs/quickstart
-	$(BIN)/asmpg train HealthcareTreatment --seeds 4 --steps 300_000 --out runs/quickstart
-	$(BIN)/asmpg plot runs/quickstart --out pictures
+	@echo "==> Comparing the methods: three seeds of 50,000 steps each, with figures and a report"
+	$(BIN)/asmpg study quick --out runs/quick
 
 ## Everything CI runs: lint, types, unit tests.
 test: lint types unit

@@ -218,7 +218,7 @@ def test_a_missing_tensorboard_is_named(capsys, tmp_path, monkeypatch):
         ("evaluate nowhere", "nowhere is not the folder of a run"),
         ("plot nowhere", "nowhere is not the folder of a run"),
         ("run CheeseMaze", "run"),
-        ("", "train, evaluate, plot, envs"),
+        ("", "train, evaluate, plot, study, report, envs"),
     ],
 )
 def test_wrong_usage_is_one_line_and_leaves_nothing(

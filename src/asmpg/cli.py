@@ -136,6 +136,60 @@ def plot(
     run_commands.plot_and_show(run, out=out)
 
 
+def study(
+    name: Annotated[str, Positional, arg(metavar="STUDY")],
+    *,
+    out: Annotated[Path | None, _value("FOLDER")] = None,
+    jobs: Annotated[int | None, _value("INT")] = None,
+    seeds: Annotated[str | None, _value("N|SEED,SEED,...")] = None,
+    steps: Annotated[int | None, _value("INT")] = None,
+    device: Literal["auto", "cpu", "gpu"] = "auto",
+    patience: float = 600.0,
+    retries: int = 2,
+    quiet: bool = False,
+) -> None:
+    """Run methods in environments side by side, and compare them.
+
+    What is done already is not done again: after a failure, a Ctrl-C or a power cut, the same
+    command goes on.
+
+    Args:
+        name: A study that comes with the package, paper or quick, or a TOML file of your own.
+        out: Folder of the study; runs/NAME if left out.
+        jobs: Runs at a time; one for each core on CPUs, one on a GPU if left out.
+        seeds: How many seeds, or which: 1952,5235; the study's if left out.
+        steps: Environment steps of each seed at most; the study's if left out.
+        device: Where the runs take place.
+        patience: Seconds without progress after which a run is started again.
+        retries: How often a run that died is started again.
+        quiet: Show no progress.
+    """
+    from asmpg.study import study_commands
+
+    study_commands.run(
+        name,
+        out=out,
+        jobs=jobs,
+        seeds=seeds,
+        steps=steps,
+        device=device,
+        patience=patience,
+        retries=retries,
+        quiet=quiet,
+    )
+
+
+def report(folder: Annotated[Path, Positional, arg(metavar="FOLDER")]) -> None:
+    """Write the tables, the figures and the report of a study anew, as far as it has come.
+
+    Args:
+        folder: Folder of the study.
+    """
+    from asmpg.study import study_commands
+
+    study_commands.report(folder)
+
+
 def envs(
     name: Annotated[str | None, Positional, _value("NAME")] = None,
     *,
@@ -156,7 +210,14 @@ def envs(
     environments_page.show(name, as_json=json, pictures=pictures, recompute=recompute)
 
 
-COMMANDS = {"train": train, "evaluate": evaluate, "plot": plot, "envs": envs}
+COMMANDS = {
+    "train": train,
+    "evaluate": evaluate,
+    "plot": plot,
+    "study": study,
+    "report": report,
+    "envs": envs,
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -1,23 +1,16 @@
 """`asmpg plot`: the learning curve of a run."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from asmpg.exact import Yardstick
-from asmpg.training import Program, Row, RunFolder, Score, score_of
+from asmpg.study._yardstick_lines import yardstick_lines
+from asmpg.study.figures import draw_yardsticks, short_number
+from asmpg.training import Row, RunFolder, Score, score_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-#: The yardsticks drawn, with their line styles: they differ without colour.
-_LINES = {
-    "random": ("uniformly random", (0, (1, 2))),
-    "memoryless": ("best memoryless", (0, (6, 2, 1, 2))),
-    "history_optimal": ("history optimum", (0, (8, 3))),
-}
-_KNOWN_BY = {"exact": "", "grid": "≈ ", "search": "≥ ", "simulation": "≈ "}
 
 
 def plot(run: str | Path, out: str | Path | None = None) -> list[Path]:
@@ -41,13 +34,13 @@ def plot(run: str | Path, out: str | Path | None = None) -> list[Path]:
     figure = Figure(figsize=(8, 4.5), layout="constrained")
     axes = figure.subplots()
     _draw_seeds(axes, folder, rows, score)
-    lines = _yardsticks(program, score)
-    _draw_yardsticks(axes, lines)
+    lines = yardstick_lines(program.environment, score, discount=program.discount)
+    draw_yardsticks(axes, lines)
     axes.set_title(f"{program.environment.name}, {folder.config.method}", loc="left")
     axes.set_xlabel("environment steps")
     axes.set_ylabel(score.label)
     axes.set_xlim(0, folder.config.steps)
-    axes.xaxis.set_major_formatter(lambda value, _: _short(value))
+    axes.xaxis.set_major_formatter(lambda value, _: short_number(value))
     axes.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside lower center", ncols=4, frameon=False, fontsize=9)
     target = folder.path if out is None else Path(out)
@@ -105,50 +98,3 @@ def _draw_seeds(axes: "Axes", folder: RunFolder, rows: list[Row], score: Score) 
 
 def _curve(rows: list[Row], seed: int, name: str) -> np.ndarray:
     return np.asarray([row[name] for row in rows if row["seed"] == seed])
-
-
-def _yardsticks(program: Program, score: Score) -> list[tuple[float, str, Any]]:
-    from asmpg.exact import yardsticks
-
-    try:
-        values = yardsticks(program.environment, discount=program.discount)
-    except ValueError:
-        return []
-    lines = []
-    for name, (label, style) in _LINES.items():
-        yardstick: Yardstick | None = getattr(values, name)
-        if yardstick is None:
-            continue
-        value = getattr(yardstick, score.yardstick)
-        if value is not None:
-            number = f"{_KNOWN_BY[yardstick.kind]}{value:.4g}".replace("-", "−")
-            lines.append((value, f"{label}\n{number}", style))
-    return lines
-
-
-def _draw_yardsticks(axes: "Axes", lines: list[tuple[float, str, Any]]) -> None:
-    for value, _, style in lines:
-        axes.axhline(value, color="black", linewidth=1, linestyle=style, zorder=1)
-    low, high = axes.get_ylim()
-    room = 0.09 * (high - low)
-    place = -np.inf
-    for value, label, _ in sorted(lines):
-        # A label that would touch the one below moves up.
-        place = max(value, place + room)
-        axes.annotate(
-            label,
-            xy=(1, place),
-            xycoords=("axes fraction", "data"),
-            xytext=(6, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=9,
-            annotation_clip=False,
-        )
-
-
-def _short(value: float) -> str:
-    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= size:
-            return f"{value / size:g}{letter}"
-    return f"{value:g}"

@@ -4,6 +4,7 @@ from asmpg._errors import CheckpointError as CheckpointError
 from asmpg._errors import TrainingError as TrainingError
 from asmpg.rollouts import play_episodes as play_episodes
 from asmpg.training._agent import Agent as Agent
+from asmpg.training._atomic import write_atomically as write_atomically
 from asmpg.training._callback import Callback as Callback
 from asmpg.training._callback import Row as Row
 from asmpg.training._config import RunConfig as RunConfig
@@ -21,3 +22,4 @@ from asmpg.training._run_folder import Which as Which
 from asmpg.training._score import Score as Score
 from asmpg.training._score import score_of as score_of
 from asmpg.training._tensorboard import TensorBoardLogger as TensorBoardLogger
+from asmpg.training._versions import versions as versions

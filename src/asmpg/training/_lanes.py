@@ -14,6 +14,9 @@ from asmpg.training._checkpoint import is_array, is_key, raw
 from asmpg.training._program import Program, SeedState
 from asmpg.training._standing import SavedSeed, Standing
 
+#: For what runs once: with all optimisations, compiling it takes three times as long.
+_HASTILY: Any = {"compiler_options": {"xla_backend_optimization_level": 1}}
+
 
 class Outcome(eqx.Module):
     """The end of a chunk: the state to go on from, and the rest as numpy arrays, an entry a seed.
@@ -138,7 +141,7 @@ def _outcome(state: SeedState, evaluation: Mapping[str, Array], *, axis: bool) -
     return Outcome(state, *numbers)
 
 
-@eqx.filter_jit
+@eqx.filter_jit(**_HASTILY)
 def _start_all(program: Program, seeds: Int[Array, " n"]) -> SeedState:
     return eqx.filter_vmap(program.start)(seeds)
 

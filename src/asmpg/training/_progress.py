@@ -10,6 +10,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from asmpg._clock import clock
 from asmpg.training._callback import Callback, Row
 from asmpg.training._config import RunConfig
 from asmpg.training._score import Score
@@ -108,7 +109,7 @@ class Progress(Callback):
             return f"{share}, compiling"
         speed = self._speed()
         left = (
-            f", {_clock(self._steps_left() / speed)} left"
+            f", {clock(self._steps_left() / speed)} left"
             if speed and self._phase == "training"
             else ""
         )
@@ -135,9 +136,3 @@ class Progress(Callback):
             table.add_row(str(seed), *cells)
         more = len(self._config.seeds) - _MOST_SEEDS
         return Group(head, table, *([Text(f"  and {more} more seeds")] if more > 0 else []))
-
-
-def _clock(seconds: float) -> str:
-    minutes, seconds = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{seconds:02}"

@@ -1,0 +1,72 @@
+"""The steps each seed takes to be nearly optimal, for good."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from asmpg.study._results import Results
+from asmpg.study._summary import Summary
+from asmpg.study._words import percent
+from asmpg.study.figures._panels import method_rows, panels
+from asmpg.study.figures._save import short_number
+from asmpg.study.figures._style import styles
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def steps_to_share(results: Results, summary: Summary, share: float) -> "Figure":
+    """A panel for each environment; a marker for each seed, a bar for the median."""
+    names = [entry.name for entry in results.study.entries]
+    places = [
+        environment
+        for environment in results.environments
+        if any(
+            summary.cells[environment, entry].steps_to[share] is not None
+            for entry in results.entries(environment)
+        )
+    ]
+    figure, grid = panels(places, height=0.9 + 0.36 * len(names), sharey=True)
+    for axes, environment in zip(grid, places, strict=False):
+        _draw(axes, results, summary, environment, share)
+    figure.supxlabel(
+        f"environment steps to {percent(share)} of the way from random to the history optimum, "
+        "reached and kept: a marker for each seed, a bar at the median",
+        fontsize=10,
+    )
+    return figure
+
+
+def _draw(axes: "Axes", results: Results, summary: Summary, environment: str, share: float) -> None:
+    names = [entry.name for entry in results.study.entries]
+    looks, rows = styles(names), method_rows(results, axes, names)
+    entries = results.entries(environment)
+    last = max(results.curves[environment, entry].steps[-1] for entry in entries)
+    never = 1.14 * last
+    for entry in entries:
+        steps = summary.cells[environment, entry].steps_to[share]
+        if steps is None:
+            continue
+        style, row = looks[entry], rows[entry]
+        reached = steps[np.isfinite(steps)]
+        axes.plot(
+            reached,
+            row + np.linspace(-0.2, 0.2, len(reached)),
+            marker=style.marker,
+            linestyle="none",
+            markersize=4,
+            color=style.colour,
+            alpha=0.75,
+        )
+        median = float(np.median(steps))
+        if np.isfinite(median):
+            axes.plot([median, median], [row - 0.34, row + 0.34], color="black", linewidth=2)
+        lost = len(steps) - len(reached)
+        if lost:
+            text = f"{lost} of {len(steps)}"
+            axes.text(never, row, text, ha="center", va="center", fontsize=9)
+    axes.axvspan(1.05 * last, 1.23 * last, color="0.93", zorder=0)
+    axes.set_xlim(0, 1.23 * last)
+    ticks = np.linspace(0, last, 5)[:-1:2]
+    axes.set_xticks([*ticks, last, never], [*map(short_number, ticks), short_number(last), "never"])

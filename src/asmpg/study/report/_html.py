@@ -1,0 +1,47 @@
+"""Small pieces of HTML, with everything escaped."""
+
+import base64
+import html
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+
+def text(value: object) -> str:
+    """`value` as it stands, whatever characters it has."""
+    return html.escape(str(value))
+
+
+def picture(path: Path, alternative: str) -> str:
+    """The picture itself, inside the page."""
+    data = base64.b64encode(path.read_bytes()).decode()
+    kind = {".svg": "svg+xml", ".png": "png"}[path.suffix]
+    return f'<img alt="{text(alternative)}" src="data:image/{kind};base64,{data}">'
+
+
+def definitions(items: Mapping[str, object]) -> str:
+    """Names and what stands for them."""
+    rows = "".join(f"<dt>{text(name)}</dt><dd>{text(value)}</dd>" for name, value in items.items())
+    return f"<dl>{rows}</dl>"
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[Any]], *, name: str) -> str:
+    """A table whose headings sort it; a cell is text, a number, or (text, number to sort by)."""
+    head = "".join(
+        f'<th scope="col" aria-sort="none"><button type="button">{text(heading)}</button></th>'
+        for heading in headings
+    )
+    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
+    return (
+        f'<div class="scroll"><table class="sortable" id="{text(name)}"><thead><tr>{head}</tr>'
+        f"</thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def _cell(cell: Any) -> str:
+    if isinstance(cell, str):
+        return f"<td>{text(cell)}</td>"
+    shown, key = cell if isinstance(cell, tuple) else (cell, cell)
+    key = "Infinity" if key is None or math.isinf(key) else key
+    return f'<td class="number" data-key="{key}">{text(shown)}</td>'

@@ -156,7 +156,26 @@ def envs(
     environments_page.show(name, as_json=json, pictures=pictures, recompute=recompute)
 
 
-COMMANDS = {"train": train, "evaluate": evaluate, "plot": plot, "envs": envs}
+def verify(
+    *,
+    quick: bool = False,
+    json: bool = False,
+    out: Annotated[Path | None, _value("FOLDER")] = None,
+) -> None:
+    """Run the paper's theorems: measure every claim and compare it with what is predicted.
+
+    Args:
+        quick: Fewer processes, runs and search steps: a minute instead of ten.
+        json: Print JSON instead of a table.
+        out: Draw the figures into this folder, and write the rows there as JSON.
+    """
+    from asmpg.study import verify_page
+
+    if not verify_page.show(quick=quick, as_json=json, out=out):
+        sys.exit(1)
+
+
+COMMANDS = {"train": train, "evaluate": evaluate, "plot": plot, "envs": envs, "verify": verify}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

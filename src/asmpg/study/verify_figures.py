@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import numpy as np
 
 from asmpg.theory import Row
 
@@ -10,6 +9,7 @@ from asmpg.theory import Row
 def draw_convergence(rows: list[Row], folder: Path) -> Path:
     """What real runs measured, and the bound, over the number of updates."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import NullFormatter
 
     curved = [row for row in rows if row.curve is not None]
     columns = 4
@@ -26,7 +26,9 @@ def draw_convergence(rows: list[Row], folder: Path) -> Path:
         axes.loglog(row.curve.updates, row.curve.measured, "o-", color="C0", label="measured")
         axes.set_title(row.claim.replace(": ", "\n", 1), fontsize=8)
         axes.set_xlabel("updates K", fontsize=8)
-        axes.tick_params(labelsize=7)
+        axes.tick_params(which="both", labelsize=7)
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.yaxis.set_minor_formatter(NullFormatter())
         axes.grid(alpha=0.2)
     grid.flat[0].set_ylabel("average |grad J|²", fontsize=8)
     grid.flat[0].legend(fontsize=8, frameon=False)
@@ -43,9 +45,9 @@ def draw_looseness(rows: list[Row], folder: Path) -> Path:
     names, factors = zip(*reversed(loose), strict=True)
     figure = Figure(figsize=(8, 0.8 + 0.24 * len(loose)), layout="constrained")
     axes = figure.subplots()
-    places = np.arange(len(loose))
-    axes.barh(places, factors, left=1e-3, color="C0", height=0.6)
-    axes.set_yticks(places, names, fontsize=8)
+    places = range(len(loose))
+    axes.barh(list(places), factors, left=1e-3, color="C0", height=0.6)
+    axes.set_yticks(list(places), names, fontsize=8)
     for place, factor in zip(places, factors, strict=True):
         axes.text(1.08 * factor, place, f"{factor:.3g}", va="center", fontsize=7)
     axes.set_xscale("log")

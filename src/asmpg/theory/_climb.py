@@ -38,7 +38,8 @@ def _ascend(
         updates, state = _OPTIMISER.update(descent(points, given), state)
         return jax.tree.map(jnp.add, points, updates), state
 
-    points, _ = jax.lax.fori_loop(0, steps, step, (points, _OPTIMISER.init(points)))
+    first: Any = (points, _OPTIMISER.init(eqx.filter(points, True)))
+    points, _ = jax.lax.fori_loop(0, steps, step, first)
     return jax.vmap(lambda point, given: objective(point, *given))(points, given), points
 
 

@@ -52,7 +52,7 @@ class Experiment:
 def in_expectation(
     experiment: Experiment, averages: Float[np.ndarray, "K N"], bound: Formula
 ) -> Row:
-    """Part (a): the mean over runs, plus three standard errors, is below the bound for every `K`."""
+    """Part (a): the mean over runs, and three standard errors, are below the bound for all `K`."""
     errors = 3 * averages.std(axis=1, ddof=1) / math.sqrt(averages.shape[1])
     return _nearest(
         experiment,
@@ -162,7 +162,7 @@ def almost_surely(
             f"|grad J| at K = {updates} over that up to {updates // 10}, root mean squares",
             float(np.sqrt(np.mean(late.last) / first)),
             1.0,
-            note="a trend, not a limit",
+            kind="trend",
         ),
         Row(
             f"{experiment.setting} estimates of real runs <= C / 2",

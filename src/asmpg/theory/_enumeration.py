@@ -21,7 +21,7 @@ class Enumeration(eqx.Module):
 
     episodes: Episodes
     histories: Int[np.ndarray, "H N"]
-    environment_probability: Float[np.ndarray, " N"]
+    environment_probability: Float[Array, " N"]
 
     def probability(self, policy: ASMPolicy) -> Float[Array, " N"]:
         """The probability of every trajectory."""
@@ -54,7 +54,7 @@ def enumerate_trajectories(nmdp: NMDP, *, num_states: int) -> Enumeration:
     paid = [r[h, taken] for r, h, taken in zip(nmdp.rewards, histories, a, strict=True)]
     o, s, a = (jnp.asarray(part, jnp.int32) for part in (o, s, a))
     episodes = Episodes(o, s, a, jnp.asarray(np.stack(paid)), jnp.ones(o.shape, bool))
-    return Enumeration(episodes, np.stack(histories), chance)
+    return Enumeration(episodes, np.stack(histories), jnp.asarray(chance))
 
 
 def flat(tree: ASMPolicy) -> Float[Array, " d"]:

@@ -125,7 +125,7 @@ def networks(*, scale: float = 1000.0, bound: float) -> Row:
 
 
 def truncation_in_the_experiments(*, discount: float = 0.99, steps: int = 200) -> Row:
-    """The tail beyond "a sufficiently large time step, such that gamma^(t-1) is negligibly small"."""
+    """Truncate "such that `gamma^(t-1)` is negligibly small"; at 200 steps of 0.99 it is not."""
     return Row(
         "the discarded tail is negligible",
         "Section on discounted processes; Section on experiments",

@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import equinox as eqx
 import numpy as np
@@ -43,7 +44,7 @@ def beliefs(
     models: Iterable[FiniteModel],
     *,
     horizon: int,
-    recursion: Callable[[FiniteModel], tuple[First, Update]] = belief_recursion,
+    recursion: Callable[[FiniteModel], tuple[First[Any], Update[Any]]] = belief_recursion,
 ) -> list[Row]:
     """Bayes' rule is an ideal agent state dynamics, and its best ASM policy is optimal."""
     processes = [(NMDP.from_model(model, horizon=horizon), recursion(model)) for model in models]
@@ -69,7 +70,7 @@ def beliefs(
 def histories(
     nmdps: Iterable[NMDP],
     *,
-    recursion: Callable[[], tuple[First, Update]] = whole_history,
+    recursion: Callable[[], tuple[First[Any], Update[Any]]] = whole_history,
 ) -> Row:
     """An agent state that keeps the whole history loses nothing, in any process."""
     return tightest(

@@ -5,9 +5,10 @@ import math
 from collections.abc import Iterable
 from typing import Any, Literal
 
-#: An identity has an error that must vanish; a bound must not be passed; a gap is a sentence of
-#: the paper that does not hold as it is written, shown by a number that passes its limit.
-Kind = Literal["identity", "bound", "gap"]
+#: An identity has an error that must vanish; a bound must not be passed; a trend must go down; a
+#: gap is a sentence of the paper that does not hold as it is written, shown by a number that
+#: passes its limit.
+Kind = Literal["identity", "bound", "trend", "gap"]
 Verdict = Literal["holds", "fails", "gap"]
 
 
@@ -45,7 +46,7 @@ class Row:
 
     @property
     def looseness(self) -> float | None:
-        """How many times the bound is larger than what was found; none for identities."""
+        """How many times the bound is larger than what was found; none if there is no bound."""
         if self.kind != "bound" or not self.measured > 0:
             return None
         return self.limit / self.measured

@@ -57,8 +57,8 @@ class _Curvature:
     ) -> Float[Array, ""]:
         return curvature(
             lambda parameters: self.value(parameters, attack, discount, reward_bound),
-            attack.parameters,
-            attack.direction,
+            jnp.asarray(attack.parameters),
+            jnp.asarray(attack.direction),
         )
 
 

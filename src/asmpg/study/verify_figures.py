@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-
 from asmpg.theory import Row
 
 

@@ -161,7 +161,7 @@ def almost_surely(
             f"{experiment.theorem} (c)",
             f"|grad J| at K = {updates} over that up to {updates // 10}, root mean squares",
             float(np.sqrt(np.mean(late.last) / first)),
-            1.0,
+            0.9,
             kind="trend",
         ),
         Row(

@@ -138,13 +138,13 @@ def truncation_in_the_experiments(*, discount: float = 0.99, steps: int = 200) -
     )
 
 
-def unknown_start(*, seeds: range) -> Row:
+def unknown_start(*, seeds: range, start_range: float = 0.05) -> Row:
     """The integrator needs "initial positions known"; the environment draws and hides them."""
-    row = cart_pole_integrator(seeds=seeds, known_start=False)
+    row = cart_pole_integrator(seeds=seeds, known_start=False, start_range=start_range)
     return dataclasses.replace(
         row,
         claim="the integrator in VelocityOnlyCartPole as it is",
-        what="largest error when the hidden first positions, up to 0.05, are taken as zero",
+        what=f"largest error when the hidden first positions, up to {start_range}, are taken as zero",
         kind="gap",
         note="the error stays what it was at the start; a real number also needs infinite S",
     )

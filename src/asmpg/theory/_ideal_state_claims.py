@@ -87,12 +87,16 @@ def explicit_euler(
 
 
 def cart_pole_integrator(
-    *, seeds: Iterable[int], integrate: Integrator = explicit_euler, known_start: bool = True
+    *,
+    seeds: Iterable[int],
+    integrate: Integrator = explicit_euler,
+    known_start: bool = True,
+    start_range: float = 0.05,
 ) -> Row:
     """Velocities, added up, are the hidden positions of VelocityOnlyCartPole."""
 
     def error(seed: int) -> float:
-        hidden, seen, time_step = _cart_pole_episode(seed)
+        hidden, seen, time_step = _cart_pole_episode(seed, start_range)
         rebuilt = [
             integrate(start if known_start else 0.0, velocity, time_step)
             for start, velocity in zip(hidden[:, 0], seen, strict=True)
@@ -114,10 +118,10 @@ def cart_pole_integrator(
 
 @functools.cache
 def _cart_pole_episode(
-    seed: int,
+    seed: int, start_range: float
 ) -> tuple[Float[np.ndarray, "2 T"], Float[np.ndarray, "2 T"], float]:
     """Hidden positions and seen velocities of a random episode, and the time step."""
-    environment = VelocityOnlyCartPole()
+    environment = VelocityOnlyCartPole(start_range=start_range)
     episode = random_episode(environment, seed=seed, steps=environment.max_steps)
     hidden = np.array([[state.position, state.angle] for state in episode.states], float).T
     return hidden, np.stack(episode.observations).T.astype(float), environment.time_step

@@ -94,13 +94,13 @@ QUICK = Effort(
 )
 FULL = Effort(
     seeds=(0, 1, 2, 3, 4),
-    run_seeds=(1, 2, 3),
+    run_seeds=(1, 2),
     horizon=3,
     discounted_horizon=4,
-    climb_steps=1000,
-    starts=32,
-    updates=(10, 30, 100, 300, 1000, 3000, 10_000, 30_000),
-    rate_updates=(1000, 10_000, 100_000),
+    climb_steps=500,
+    starts=16,
+    updates=(10, 30, 100, 300, 1000, 3000, 10_000),
+    rate_updates=(1000, 10_000, 50_000),
     runs=100,
 )
 

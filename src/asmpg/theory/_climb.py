@@ -69,9 +69,9 @@ def curvature(
     return jax.jvp(slope, (point,), (unit,))[1]
 
 
-def spectral_norm(function: Objective, point: Float[Array, " d"], *given: Any) -> float:
+def spectral_norm(function: Objective, point: Float[np.ndarray, " d"], *given: Any) -> float:
     """`|H|_2`, from the whole Hessian of `function(point, *given)` in `point`."""
-    hessian = np.asarray(_hessian(function, point, given))
+    hessian = np.asarray(_hessian(function, jnp.asarray(point), given))
     return float(np.abs(np.linalg.eigvalsh(hessian)).max())
 
 

@@ -5,13 +5,14 @@ Every function here shows one by example: its row is a gap if the example does w
 
 import dataclasses
 from collections.abc import Callable
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.flatten_util
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from asmpg.envs import NMDP, FiniteModel
 from asmpg.policies import MLPPolicy
@@ -36,7 +37,7 @@ def steps_that_look(
     """
 
     def run(key: Array, weight: Callable[[Array], Array]) -> Float[Array, ""]:
-        def update(k: int, logit: Float[Array, ""]) -> Float[Array, ""]:
+        def update(k: Int[Array, ""], logit: Float[Array, ""]) -> Float[Array, ""]:
             chance = jax.nn.sigmoid(logit)
             arm = (jax.random.uniform(jax.random.fold_in(key, k)) >= chance).astype(int)
             # Half the estimate's component along (1, -1), for the difference of the two logits.
@@ -100,7 +101,7 @@ def networks(*, scale: float = 1000.0, bound: float) -> Row:
     )
     assert isinstance(policy, MLPPolicy)
 
-    def output_weights(policy: MLPPolicy) -> tuple[Array, Array]:
+    def output_weights(policy: MLPPolicy) -> tuple[Any, Any]:
         return policy.nu_layers[-1].weight, policy.phi_layers[-1].weight
 
     weights = tuple(scale * weight for weight in output_weights(policy))
@@ -144,7 +145,7 @@ def unknown_start(*, seeds: range, start_range: float = 0.05) -> Row:
     return dataclasses.replace(
         row,
         claim="the integrator in VelocityOnlyCartPole as it is",
-        what=f"largest error when the hidden first positions, up to {start_range}, are taken as zero",
+        what=f"largest error with the hidden first positions, up to {start_range}, taken as zero",
         kind="gap",
         note="the error stays what it was at the start; a real number also needs infinite S",
     )

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Hashable
 from typing import TypeVar
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
@@ -63,12 +64,16 @@ class RecursiveState:
             choice = known[..., 0] + (known[..., 1:] * value[update]).sum(axis=-1)
             control.insert(0, choice.argmax(axis=-1))
             value = choice.max(axis=-1)
-        stationary = KernelTables.deterministic(
-            start=self.index[0], update=update, control=control[0], num_actions=nmdp.num_actions
-        )
-        with np.errstate(divide="ignore"):
-            log_phi = np.log(np.eye(nmdp.num_actions)[np.stack(control)])
-        return KernelTables(stationary.log_nu, jnp.asarray(log_phi)[:, None])
+        steps = [
+            KernelTables.deterministic(
+                start=self.index[0],
+                update=update,
+                control=chosen,
+                num_actions=nmdp.num_actions,
+            )
+            for chosen in control
+        ]
+        return jax.tree.map(lambda *parts: jnp.concatenate(parts), *steps)
 
     def _laws_and_rewards(self) -> list[Float[np.ndarray, "h A O1"]]:
         """Reward and next law of each history side by side; after the last step comes nothing."""

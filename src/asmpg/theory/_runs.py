@@ -18,7 +18,7 @@ from asmpg.theory._enumeration import flat
 
 
 class Runs(eqx.Module):
-    """`N` runs after `count` updates each.
+    """`N` runs, or one, after `count` updates each.
 
     - `squared`: `sum_k |grad J(theta_k)|^2`, exact gradients at the iterates;
     - `weighted`: `sum_k alpha_k |grad J(theta_k)|^2`;
@@ -27,12 +27,12 @@ class Runs(eqx.Module):
     """
 
     learner: Learner
-    key: Key[Array, " N"]
-    count: Int[Array, " N"]
-    squared: Float[Array, " N"]
-    weighted: Float[Array, " N"]
-    last: Float[Array, " N"]
-    largest: Float[Array, " N"]
+    key: Key[Array, "*N"]
+    count: Int[Array, "*N"]
+    squared: Float[Array, "*N"]
+    weighted: Float[Array, "*N"]
+    last: Float[Array, "*N"]
+    largest: Float[Array, "*N"]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -96,6 +96,6 @@ def smoothness(
         f"{setting} J is beta-smooth, {family.title}",
         statement,
         f"largest |grad^2 J| found over policies and processes, H = {horizon}",
-        spectral_norm(value, best.parameters, best, *numbers),
+        spectral_norm(value, np.asarray(best.parameters), best, *numbers),
         beta,
     )

@@ -1,0 +1,62 @@
+"""`asmpg verify` runs every claim, tells people and machines, and fails when one fails."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from asmpg import cli
+from asmpg.study import verify_page
+from asmpg.theory import Row
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory):
+    """What a user gets, from a process of its own."""
+    folder = tmp_path_factory.mktemp("theory")
+    command = [sys.executable, "-m", "asmpg.cli", "verify", "--quick", "--json", "--out"]
+    done = subprocess.run([*command, str(folder)], capture_output=True, check=False)
+    return done, folder
+
+
+def test_all_claims_hold_and_all_gaps_show(quick):
+    done, _ = quick
+    rows = json.loads(done.stdout)
+    assert [row["claim"] for row in rows if row["verdict"] == "fails"] == []
+    assert done.returncode == 0
+    assert sum(row["verdict"] == "holds" for row in rows) == 40
+    assert sum(row["verdict"] == "gap" for row in rows) == 7
+
+
+def test_figures_and_rows_are_written(quick):
+    done, folder = quick
+    assert (folder / "theory-convergence.png").stat().st_size > 10_000
+    assert (folder / "theory-looseness.png").stat().st_size > 10_000
+    assert json.loads((folder / "theory.json").read_text()) == json.loads(done.stdout)
+
+
+def row(measured, kind="bound"):
+    return Row("a claim", "Theorem 7", "a number", measured, 1.0, kind=kind)
+
+
+@pytest.mark.parametrize(
+    ("rows", "code", "last"),
+    [
+        ([row(0.5), row(2.0, "gap")], 0, "1 of 1 claims hold; 1 of 1 gaps shown by example"),
+        ([row(0.5), row(2.0)], 1, "1 of 2 claims hold; 0 of 0 gaps shown by example"),
+        ([row(0.5), row(0.5, "gap")], 1, "1 of 1 claims hold; 0 of 1 gaps shown by example"),
+        ([row(float("nan"))], 1, "0 of 1 claims hold; 0 of 0 gaps shown by example"),
+    ],
+)
+def test_the_exit_code_and_the_table(rows, code, last, monkeypatch, capsys):
+    monkeypatch.setattr(verify_page, "verify", lambda effort: iter(rows))
+    if code:
+        with pytest.raises(SystemExit) as stop:
+            cli.main(["verify"])
+        assert stop.value.code == code
+    else:
+        cli.main(["verify"])
+    printed = capsys.readouterr().out
+    assert printed.splitlines()[-1] == last
+    assert "Theorem 7" in printed

@@ -1,14 +1,18 @@
 """`asmpg verify` runs every claim, tells people and machines, and fails when one fails."""
 
+import dataclasses
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from asmpg import cli
 from asmpg.study import verify_page
 from asmpg.theory import Row
+
+ROOT = Path(__file__).parent.parent
 
 
 @pytest.fixture(scope="module")
@@ -60,3 +64,18 @@ def test_the_exit_code_and_the_table(rows, code, last, monkeypatch, capsys):
     printed = capsys.readouterr().out
     assert printed.splitlines()[-1] == last
     assert "Theorem 7" in printed
+
+
+def test_the_page_shows_what_the_command_wrote():
+    page = (ROOT / "docs" / "theory.md").read_text()
+    entries = json.loads((ROOT / "docs" / "images" / "theory.json").read_text())
+    assert len(entries) == 47
+    for entry in entries:
+        fields = {field.name: entry[field.name] for field in dataclasses.fields(Row)}
+        shown = Row(**fields | {"curve": None})
+        assert shown.verdict == entry["verdict"]
+        claim = shown.claim.replace("|", r"\|")
+        numbers = f"{shown.measured:.4g} | {verify_page.predicted(shown)} |"
+        assert f"| {claim} | " in page
+        assert numbers in page
+        assert f"{numbers} {verify_page.margin(shown)} |" in page or shown.kind == "gap"

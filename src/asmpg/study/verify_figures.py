@@ -48,7 +48,13 @@ def draw_looseness(rows: list[Row], folder: Path) -> Path:
     axes.barh(list(places), factors, left=1e-3, color="C0", height=0.6)
     axes.set_yticks(list(places), names, fontsize=8)
     for place, factor in zip(places, factors, strict=True):
-        axes.text(1.08 * factor, place, f"{factor:.3g}", va="center", fontsize=7)
+        axes.text(
+            1.08 * factor,
+            place,
+            f"{factor:,.0f}" if factor > 100 else f"{factor:.3g}",
+            va="center",
+            fontsize=7,
+        )
     axes.set_xscale("log")
     axes.set_xlim(0.9, 4 * max(factors))
     axes.set_xlabel("bound / largest value found")

@@ -6,11 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jax.numpy as jnp
 import pytest
 
 from asmpg import cli
 from asmpg.study import verify_page
-from asmpg.theory import Row
+from asmpg.theory import QUICK, Row, verify
 
 ROOT = Path(__file__).parent.parent
 
@@ -38,6 +39,12 @@ def test_figures_and_rows_are_written(quick):
     assert (folder / "theory-convergence.png").stat().st_size > 10_000
     assert (folder / "theory-looseness.png").stat().st_size > 10_000
     assert json.loads((folder / "theory.json").read_text()) == json.loads(done.stdout)
+
+
+def test_the_precision_of_the_caller_is_left_alone():
+    rows = verify(dataclasses.replace(QUICK, seeds=(0,)))
+    assert next(rows).verdict == "holds"
+    assert jnp.zeros(()).dtype == jnp.float32
 
 
 def row(measured, kind="bound"):

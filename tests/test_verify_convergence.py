@@ -31,8 +31,8 @@ from asmpg.theory._convergence_claims import (
     with_decreasing_steps,
     with_high_probability,
 )
+from asmpg.theory._convergence_rows import experiment
 from asmpg.theory._scaling_claims import horizon_exponent
-from asmpg.theory._verify import experiment
 
 
 @pytest.fixture(autouse=True)

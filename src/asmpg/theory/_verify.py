@@ -1,7 +1,7 @@
 """All claims, in the order of the paper."""
 
-import dataclasses
 import functools
+import itertools
 from collections.abc import Callable, Iterator
 
 import jax
@@ -14,17 +14,14 @@ from asmpg.theory._constants import (
     episodic_beta,
     episodic_noise,
     factored_softmax_bounds,
-    joint_softmax_bounds,
     truncation_bias,
 )
-from asmpg.theory._convergence_claims import (
-    Experiment,
-    almost_surely,
-    in_expectation,
-    rate,
-    with_decreasing_steps,
-    with_high_probability,
+from asmpg.theory._convergence_rows import (
+    DISCOUNTED_THEOREM,
+    EPISODIC_THEOREM,
+    convergence_rows,
 )
+from asmpg.theory._effort import Effort
 from asmpg.theory._estimate_claims import estimate_bound, truncation
 from asmpg.theory._gradient_claims import (
     baseline_lemma,
@@ -39,81 +36,30 @@ from asmpg.theory._ideal_state_claims import (
     random_model,
 )
 from asmpg.theory._kernel_family import KernelFamily
-from asmpg.theory._rates import (
-    decreasing_bound,
-    decreasing_step_size,
-    expected_bound,
-    expected_step_size,
-    likely_bound,
-    likely_step_size,
-    summable_bound,
-)
-from asmpg.theory._row import Row, tightest
-from asmpg.theory._runs import Laboratory
-from asmpg.theory._scaling_claims import horizon_exponent
+from asmpg.theory._row import Row
 from asmpg.theory._smoothness_claims import smoothness
 from asmpg.theory._softmax_claims import softmax_claims
 
-_DELTA = 0.1
-#: The discount where gradients are compared, and a shorter-sighted one where runs must get far.
-_DISCOUNT, _RUN_DISCOUNT = 0.5, 0.2
-_EPISODIC = "Theorem on finite-time convergence"
-_DISCOUNTED = "Theorem on discounted convergence"
-
-
-@dataclasses.dataclass(frozen=True)
-class Effort:
-    """How much to run.
-
-    - `seeds`: of the random processes for identities, and `run_seeds` of those for runs;
-    - `horizon`, `discounted_horizon`, `climb_steps`, `starts`: for the searches;
-    - `updates`, `runs`: of the training runs; `rate_updates`: where the slope is taken.
-    """
-
-    seeds: tuple[int, ...]
-    run_seeds: tuple[int, ...]
-    horizon: int
-    discounted_horizon: int
-    climb_steps: int
-    starts: int
-    updates: tuple[int, ...]
-    rate_updates: tuple[int, ...]
-    runs: int
-
-
-QUICK = Effort(
-    seeds=(0, 1),
-    run_seeds=(1,),
-    horizon=2,
-    discounted_horizon=2,
-    climb_steps=200,
-    starts=8,
-    updates=(10, 100, 1000),
-    rate_updates=(2000, 10_000),
-    runs=20,
-)
-FULL = Effort(
-    seeds=(0, 1, 2, 3, 4),
-    run_seeds=(1, 2),
-    horizon=3,
-    discounted_horizon=4,
-    climb_steps=500,
-    starts=16,
-    updates=(10, 30, 100, 300, 1000, 3000, 10_000),
-    rate_updates=(1000, 10_000, 50_000),
-    runs=100,
-)
+_DISCOUNT = 0.5
 
 
 def verify(effort: Effort) -> Iterator[Row]:
     """Check one claim after the other, in float64, and then show the gaps."""
-    with jax.enable_x64(True):
-        yield from _gradient_rows(effort)
-        yield from _softmax_rows(effort)
-        yield from _smoothness_rows(effort)
-        yield from _convergence_rows(effort)
-        yield from _ideal_state_rows(effort)
-        yield from _gap_rows()
+    rows = itertools.chain(
+        _gradient_rows(effort),
+        _softmax_rows(effort),
+        _smoothness_rows(effort),
+        convergence_rows(effort),
+        _ideal_state_rows(effort),
+        _gap_rows(),
+    )
+    while True:
+        # Only while a row is computed: the caller's precision is the caller's business.
+        with jax.enable_x64(True):
+            row = next(rows, None)
+        if row is None:
+            return
+        yield row
 
 
 def _gradient_rows(effort: Effort) -> Iterator[Row]:
@@ -149,7 +95,7 @@ def _smoothness_rows(effort: Effort) -> Iterator[Row]:
                 episodic_beta(*episodic),
                 episodic_noise(*episodic),
                 "Lemma on smoothness, episodic",
-                _EPISODIC,
+                EPISODIC_THEOREM,
             ),
             (
                 effort.discounted_horizon,
@@ -157,7 +103,7 @@ def _smoothness_rows(effort: Effort) -> Iterator[Row]:
                 discounted_beta(*discounted),
                 discounted_noise(*discounted),
                 "Lemma on smoothness, discounted",
-                _DISCOUNTED,
+                DISCOUNTED_THEOREM,
             ),
         ):
             yield smoothness(
@@ -186,86 +132,6 @@ def _smoothness_rows(effort: Effort) -> Iterator[Row]:
         steps=cut,
         discount=_DISCOUNT,
         bias=truncation_bias(1.0, _DISCOUNT, joint.bounds, cut),
-    )
-
-
-def experiment(
-    seed: int, *, horizon: int, discount: float, updates: tuple[int, ...], runs: int
-) -> Experiment:
-    """Runs of a joint softmax on the random process of this seed, with the paper's constants."""
-    nmdp = NMDP.random(seed, horizon=horizon)
-    bounds = joint_softmax_bounds()
-    if discount == 1:
-        arguments = (nmdp.reward_bound, horizon, bounds)
-        beta, noise, theorem = episodic_beta(*arguments), episodic_noise(*arguments), _EPISODIC
-    else:
-        arguments = (nmdp.reward_bound, discount, bounds)
-        beta, noise = discounted_beta(*arguments), discounted_noise(*arguments)
-        theorem = _DISCOUNTED
-    laboratory = Laboratory.joint(nmdp, discount=discount, seed=seed)
-    return Experiment(laboratory, beta, noise, theorem, updates, runs)
-
-
-def _convergence_rows(effort: Effort) -> Iterator[Row]:
-    for discount in (1.0, _RUN_DISCOUNT):
-        several = [
-            experiment(seed, horizon=2, discount=discount, updates=effort.updates, runs=effort.runs)
-            for seed in effort.run_seeds
-        ]
-        yield tightest(
-            in_expectation(each, each.averages(expected_step_size), expected_bound)
-            for each in several
-        )
-        yield tightest(
-            with_high_probability(
-                each,
-                each.averages(likely_step_size),
-                functools.partial(likely_bound, delta=_DELTA),
-                delta=_DELTA,
-            )
-            for each in several
-        )
-        yield tightest(
-            with_decreasing_steps(
-                each,
-                functools.partial(decreasing_bound, delta=_DELTA),
-                delta=_DELTA,
-                step_size=decreasing_step_size,
-            )
-            for each in several
-        )
-        both = [almost_surely(each, summable_bound, scale=2.0) for each in several]
-        yield from (tightest(rows) for rows in zip(*both, strict=True))
-        # The constants of one step are small enough for the runs to get somewhere.
-        horizon = 1 if discount == 1 else 2
-        far = experiment(
-            effort.run_seeds[0],
-            horizon=horizon,
-            discount=discount,
-            updates=effort.rate_updates,
-            runs=effort.runs,
-        )
-        averages = far.averages(expected_step_size)
-        yield rate(far, averages)
-        row = in_expectation(far, averages, expected_bound)
-        yield dataclasses.replace(row, claim=f"{row.claim}, H = {horizon}, large K")
-    yield horizon_exponent(
-        lambda reward, horizon, bounds: episodic_beta(reward, int(horizon), bounds),
-        lambda reward, horizon, bounds: episodic_noise(reward, int(horizon), bounds),
-        claim="the leading term grows as H^3.5",
-        statement="after the Theorem on finite-time convergence",
-        exponent=3.5,
-        sizes=(1e3, 1e4),
-        horizon=lambda horizon: horizon,
-    )
-    yield horizon_exponent(
-        discounted_beta,
-        discounted_noise,
-        claim="the leading term grows as (1 - gamma)^-3.5",
-        statement="Section on discounted processes",
-        exponent=3.5,
-        sizes=(1 - 1e-3, 1 - 1e-4),
-        horizon=lambda discount: 1 / (1 - discount),
     )
 
 

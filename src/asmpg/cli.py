@@ -219,6 +219,25 @@ def envs(
     environments_page.show(name, as_json=json, pictures=pictures, recompute=recompute)
 
 
+def verify(
+    *,
+    quick: bool = False,
+    json: bool = False,
+    out: Annotated[Path | None, _value("FOLDER")] = None,
+) -> None:
+    """Run the paper's theorems: measure every claim and compare it with what is predicted.
+
+    Args:
+        quick: Fewer processes, runs and search steps: a minute instead of ten.
+        json: Print JSON instead of a table.
+        out: Draw the figures into this folder, and write the rows there as JSON.
+    """
+    from asmpg.study import verify_page
+
+    if not verify_page.show(quick=quick, as_json=json, out=out):
+        sys.exit(1)
+
+
 COMMANDS = {
     "train": train,
     "evaluate": evaluate,
@@ -226,6 +245,7 @@ COMMANDS = {
     "study": study,
     "report": report,
     "envs": envs,
+    "verify": verify,
 }
 
 

@@ -195,10 +195,11 @@ def test_divergence_limit_stops_the_policy_and_not_the_critic():
         return float(jnp.abs(one.policy.kernels.phi_logits - other.policy.kernels.phi_logits).max())
 
     assert 0 < distance(stopped, learner) < 0.75 * distance(unbound, learner)
-    for mine, others in zip(
-        jax.tree.leaves(stopped.critic), jax.tree.leaves(unbound.critic), strict=True
-    ):
-        np.testing.assert_allclose(mine, others, atol=1e-6)
+    learned = [
+        float(jnp.abs(after.critic.layers[0].weight - learner.critic.layers[0].weight).max())
+        for after in (stopped, unbound)
+    ]
+    assert learned[0] > 0.5 * learned[1] > 0
 
 
 def test_average_is_what_acts():

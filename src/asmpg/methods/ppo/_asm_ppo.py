@@ -22,7 +22,7 @@ class ASMPPO(PPO):
     `"sampling"` agent states, or by `"filtering"`, with the same law of actions.
     """
 
-    num_states: int | None = eqx.field(static=True, default=None)
+    num_states: int = eqx.field(static=True, default=8)
     policy: PolicyKind = eqx.field(static=True, default="auto")
     hidden: int | None = eqx.field(static=True, default=None)
     nu_scale: float = eqx.field(static=True, default=0.5)
@@ -30,8 +30,7 @@ class ASMPPO(PPO):
     act_by: ActBy = eqx.field(static=True, default="sampling")
 
     def __check_init__(self):
-        if self.num_states is not None:
-            check_integer("num_states", self.num_states, low=1)
+        check_integer("num_states", self.num_states, low=1)
         check_one_of("policy", self.policy, POLICY_KINDS)
         if self.hidden is not None:
             check_integer("hidden", self.hidden, low=1)

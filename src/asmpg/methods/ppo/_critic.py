@@ -40,7 +40,7 @@ class Critic(eqx.Module):
 
 
 class RecurrentCritic(Critic):
-    """`V(o_1:t, a_1:t-1)`: a recurrent memory of its own, a tanh layer, one output."""
+    """`V(o_1:t, a_1:t-1)`: a recurrent memory of its own, and the policy's, into a tanh layer."""
 
     encoder: HistoryEncoder
     layers: Layers
@@ -49,12 +49,13 @@ class RecurrentCritic(Critic):
         self,
         *,
         width: int,
+        memory_size: int,
         num_actions: int,
         num_observations: int | None,
         observation_scale: tuple[float, ...],
         key: Key[Array, ""],
     ):
-        """`width` is that of the recurrent memory and of the layer on top."""
+        """`width` is that of the recurrent memory and of the layer on top of both memories."""
         encoder_key, layers_key = jax.random.split(key)
         self.encoder = HistoryEncoder(
             width=width,
@@ -63,7 +64,7 @@ class RecurrentCritic(Critic):
             observation_scale=observation_scale,
             key=encoder_key,
         )
-        self.layers = linear_layers(layers_key, width, width, 1)
+        self.layers = linear_layers(layers_key, width + memory_size, width, 1)
 
     def start(self, num_environments: int) -> Float[Array, "N d"]:
         """Zeros."""
@@ -71,20 +72,24 @@ class RecurrentCritic(Critic):
 
     def values(self, memory: Float[Array, "N d"], segment: Segment, laws: ActionLaws) -> Values:
         """Follow the segment; the value of what came next is a look one step ahead."""
-        del laws
         past = segment.past
         hidden = self.encoder.along(memory, segment.observations, past.action, past.first)
         never = jnp.zeros_like(segment.ended)
         ahead = self.encoder.step(hidden, segment.next_observations, segment.actions, never)
-        return Values(self._output(hidden), self._output(ahead), hidden[-1])
+        return Values(
+            self._output(hidden, laws.before), self._output(ahead, laws.after), hidden[-1]
+        )
 
     def rescaled(self, before: ReturnScale, after: ReturnScale) -> "RecurrentCritic":
         """The same values in units of another scale."""
         layers = rescale_output(self.layers, before, after)
         return eqx.tree_at(lambda critic: critic.layers, self, layers)
 
-    def _output(self, hidden: Float[Array, "*batch d"]) -> Float[Array, "*batch"]:
-        return apply_layers(self.layers, hidden)[..., 0]
+    def _output(
+        self, hidden: Float[Array, "*batch d"], remembered: Float[Array, "*batch m"]
+    ) -> Float[Array, "*batch"]:
+        inputs = jnp.concatenate([hidden, jax.lax.stop_gradient(remembered)], axis=-1)
+        return apply_layers(self.layers, inputs)[..., 0]
 
 
 class MemoryCritic(Critic):

@@ -74,7 +74,7 @@ class PPO(Method[PPOLearner]):
     )
 
     discount: float = eqx.field(static=True, default=0.99)
-    trace: float = eqx.field(static=True, default=0.95)
+    trace: float = eqx.field(static=True, default=0.96)
     value_trace: float | None = eqx.field(static=True, default=0.97)
     num_environments: int = eqx.field(static=True, default=8)
     segment_steps: int = eqx.field(static=True, default=128)
@@ -188,13 +188,14 @@ class PPO(Method[PPOLearner]):
     ) -> Critic:
         options = {
             "width": self.critic_width,
+            "memory_size": policy.memory_size,
             "num_actions": environment.action_space.n,
             **self.observations(environment)._asdict(),
             "key": key,
         }
         if self.critic == "gru":
             return RecurrentCritic(**options)
-        return MemoryCritic(MemoryValue(memory_size=policy.memory_size, **options))
+        return MemoryCritic(MemoryValue(**options))
 
     def _evaluate(
         self, learner: PPOLearner, segment: Segment

@@ -20,7 +20,7 @@ _KNOWN = {
     "asmpg-marginal": Style("#111111", _SOLID, "D", ".."),
     "asm-ppo": Style("#009E73", _MIXED, "v", "xx"),
     "gru-ppo": Style("#CC79A7", _DASHED, "P", "++"),
-    "memoryless": Style("#888888", _DOTTED, "X", "--"),
+    "memoryless-ppo": Style("#888888", _DOTTED, "X", "--"),
     "ais-kl": Style("#D55E00", _DASHED, "s", "//"),
     "ais-mmd": Style("#E69F00", _MIXED, "^", "\\\\"),
     "ais-kl-fixed": Style("#7A2E00", _DOTTED, "<", "||"),

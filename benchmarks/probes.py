@@ -1,0 +1,47 @@
+"""How often each memory probe is solved, with the fewest agent states that suffice.
+
+    python benchmarks/probes.py [--seeds 10] [--json FILE]
+
+A probe counts as solved by a seed when the exact value of its policy at the end is 90 % of the way
+from what can be had without memory to the optimum.
+"""
+
+import argparse
+import json
+import time
+from pathlib import Path
+
+from asmpg.study.memory_probes import PROBES
+from asmpg.training import train
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="How often each memory probe is solved.")
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    rows = []
+    for probe in PROBES:
+        for method in ("asm-ppo", "memoryless-ppo"):
+            began = time.perf_counter()
+            values = probe.values(train(probe.config(method, seeds=arguments.seeds)))
+            row = {
+                "probe": probe.label,
+                "method": method,
+                "agent states": probe.num_states if method == "asm-ppo" else 0,
+                "steps": probe.steps,
+                "optimum": probe.optimum,
+                "without memory": round(probe.without_memory, 3),
+                "median": round(sorted(values)[len(values) // 2], 3),
+                "solved": sum(value >= probe.threshold for value in values),
+                "seeds": len(values),
+                "seconds": round(time.perf_counter() - began, 1),
+            }
+            rows.append(row)
+            print(", ".join(f"{name} {value}" for name, value in row.items()), flush=True)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(rows, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,5 +1,7 @@
 """A recurrent network over histories: what a finite memory competes with, and what critics use."""
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -62,7 +64,13 @@ class HistoryEncoder(eqx.Module):
         first: Bool[Array, "*batch"],
     ) -> Float[Array, "*batch d"]:
         """Take in `O_t`; where `first`, what was remembered and done before is forgotten."""
-        return self._advance(hidden, first, self._drive(observation, previous_action, first))
+        drive = self._drive(observation, previous_action, first)
+        return _advance(
+            hidden,
+            ~first,
+            drive,
+            functools.partial(_recurrent_part, self.recurrent_weight, self.candidate_bias),
+        )
 
     def along(
         self,
@@ -72,15 +80,8 @@ class HistoryEncoder(eqx.Module):
         first: Bool[Array, "T N"],
     ) -> Float[Array, "T N d"]:
         """The memories after each of `T` observations."""
-
-        def step(
-            hidden: Float[Array, "N d"], row: tuple[Any, ...]
-        ) -> tuple[Float[Array, "N d"], Float[Array, "N d"]]:
-            hidden = self._advance(hidden, *row)
-            return hidden, hidden
-
         drive = self._drive(observations, previous_actions, first)
-        return jax.lax.scan(step, hidden, (first, drive))[1]
+        return _along(self.recurrent_weight, self.candidate_bias, hidden, ~first, drive)
 
     def _drive(
         self,
@@ -100,16 +101,87 @@ class HistoryEncoder(eqx.Module):
         inputs = jnp.concatenate([seen, jnp.where(first[..., None], 0, action)], axis=-1)
         return inputs @ self.input_weight.T + self.input_bias
 
-    def _advance(
-        self,
-        hidden: Float[Array, "*batch d"],
-        first: Bool[Array, "*batch"],
-        drive: Float[Array, "*batch gates"],
-    ) -> Float[Array, "*batch d"]:
-        hidden = jnp.where(first[..., None], 0, hidden)
-        reset_drive, keep_drive, candidate_drive = jnp.split(drive, 3, axis=-1)
-        reset, keep, inner = jnp.split(hidden @ self.recurrent_weight.T, 3, axis=-1)
-        reset = jax.nn.sigmoid(reset_drive + reset)
-        keep = jax.nn.sigmoid(keep_drive + keep)
-        candidate = jnp.tanh(candidate_drive + reset * (inner + self.candidate_bias))
-        return (1 - keep) * candidate + keep * hidden
+
+def _advance(
+    hidden: Float[Array, "*batch d"],
+    goes_on: Bool[Array, "*batch"],
+    drive: Float[Array, "*batch gates"],
+    recurrent: Callable[[Float[Array, "*batch d"]], Float[Array, "*batch gates"]],
+) -> Float[Array, "*batch d"]:
+    """One step; `recurrent` is the part of the gates that depends on the memory."""
+    hidden = jnp.where(goes_on[..., None], hidden, 0)
+    reset_drive, keep_drive, candidate_drive = jnp.split(drive, 3, axis=-1)
+    reset, keep, inner = jnp.split(recurrent(hidden), 3, axis=-1)
+    reset = jax.nn.sigmoid(reset_drive + reset)
+    keep = jax.nn.sigmoid(keep_drive + keep)
+    candidate = jnp.tanh(candidate_drive + reset * inner)
+    return (1 - keep) * candidate + keep * hidden
+
+
+def _recurrent_part(
+    weight: Float[Array, "gates d"], bias: Float[Array, " d"], hidden: Float[Array, "*batch d"]
+) -> Float[Array, "*batch gates"]:
+    gates = hidden @ weight.T
+    return gates.at[..., -len(bias) :].add(bias)
+
+
+@jax.custom_vjp
+def _along(
+    weight: Float[Array, "gates d"],
+    bias: Float[Array, " d"],
+    hidden: Float[Array, "N d"],
+    goes_on: Bool[Array, "T N"],
+    drive: Float[Array, "T N gates"],
+) -> Float[Array, "T N d"]:
+    """The memories along `T` steps.
+
+    Left to itself, autodiff adds up the gradient of the weights step by step; here it is one
+    product over all steps, from the gradients of what the weights contributed to each.
+    """
+    return _scan(weight, bias, hidden, goes_on, drive, jnp.zeros_like(drive))
+
+
+def _scan(
+    weight: Float[Array, "gates d"],
+    bias: Float[Array, " d"],
+    hidden: Float[Array, "N d"],
+    goes_on: Bool[Array, "T N"],
+    drive: Float[Array, "T N gates"],
+    added: Float[Array, "T N gates"],
+) -> Float[Array, "T N d"]:
+    """The memories, with `added` to the recurrent part of the gates at each step."""
+
+    def step(
+        hidden: Float[Array, "N d"], row: tuple[Array, Array, Array]
+    ) -> tuple[Float[Array, "N d"], Float[Array, "N d"]]:
+        goes_on, drive, added = row
+        hidden = _advance(
+            hidden, goes_on, drive, lambda hidden: _recurrent_part(weight, bias, hidden) + added
+        )
+        return hidden, hidden
+
+    return jax.lax.scan(step, hidden, (goes_on, drive, added))[1]
+
+
+def _along_forward(
+    weight: Array, bias: Array, hidden: Array, goes_on: Array, drive: Array
+) -> tuple[Array, tuple[Any, ...]]:
+    memories, pull_back = jax.vjp(
+        lambda hidden, drive, added: _scan(weight, bias, hidden, goes_on, drive, added),
+        hidden,
+        drive,
+        jnp.zeros_like(drive),
+    )
+    earlier = jnp.concatenate([hidden[None], memories[:-1]])
+    return memories, (pull_back, jnp.where(goes_on[..., None], earlier, 0))
+
+
+def _along_backward(kept: tuple[Any, ...], slope: Array) -> tuple[Array | None, ...]:
+    pull_back, before = kept
+    hidden, drive, added = pull_back(slope)
+    weight = jnp.einsum("tng,tnd->gd", added, before)
+    bias = added[..., -before.shape[-1] :].sum(axis=(0, 1))
+    return weight, bias, hidden, None, drive
+
+
+_along.defvjp(_along_forward, _along_backward)

@@ -57,7 +57,7 @@ class Lane(abc.ABC):
         """Compile whatever needs compiling; nothing else changes."""
         self.advance([0] * len(self.seeds))
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027
         """Let go of what is not memory."""
 
     def save(self) -> Iterator[tuple[int, SavedSeed]]:

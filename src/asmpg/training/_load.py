@@ -19,8 +19,8 @@ from asmpg.training._standing import Standing
 def load(run: str | Path, *, seed: int | None = None, which: Which = "best") -> Agent:
     """The agent in a file that `Agent.save` wrote, or that of the run in a folder.
 
-    The environment is not needed, wherever it came from. In a folder, without `seed` it is that of the seed with the highest score, as of its best evaluation or, with
-    `which="last"`, of its last.
+    The environment is not needed, wherever it came from. In a folder, without `seed`, it is that of
+    the seed with the highest score, as of its best evaluation or, with `which="last"`, of its last.
 
     >>> agent = asmpg.load("runs/cheese", seed=1952)
     """

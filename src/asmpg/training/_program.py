@@ -26,9 +26,7 @@ class SeedState(eqx.Module):
     #: Whether every reward, observation and gradient so far was a finite number.
     finite: Bool[Array, ""]
 
-    def after(
-        self, learner: Any, key: Key[Array, ""], experience: Experience
-    ) -> "SeedState":
+    def after(self, learner: Any, key: Key[Array, ""], experience: Experience) -> "SeedState":
         """One update later."""
         return SeedState(
             learner,

@@ -46,7 +46,9 @@ def find_place(
         known = re.sub(r"^(asmpg:)?asmpg/(.*)-v0$", r"\2", given)
         if known in registered_names() or not _looks_like_an_id(given):
             return Place(make(known, **options))
-        return _on_host(_gymnasium_source().source_of_id(given, options, vectorization=vectorization))
+        return _on_host(
+            _gymnasium_source().source_of_id(given, options, vectorization=vectorization)
+        )
     if options:
         raise ValueError(f"options go with the name of an environment; got: {', '.join(options)}")
     if isinstance(given, Environment):

@@ -56,8 +56,8 @@ class HostStage:
 
     def begin(self, *, seeded: bool) -> None:
         """Start episodes everywhere; `seeded`, they depend on the stream of this stage alone."""
-        seeds = self._generator.integers(2**31, size=self.driver.copies) if seeded else None
-        self.observations = self.driver.reset(seeds)
+        seeds = self._generator.integers(2**31, size=self.driver.copies).tolist()
+        self.observations = self.driver.reset(seeds if seeded else None)
         self.rewards = np.zeros(self.driver.copies, np.float32)
         self.start = np.ones(self.driver.copies, bool)
         self.time = np.zeros(self.driver.copies, np.int32)

@@ -37,7 +37,7 @@ class ObservationReader(abc.ABC):
         """Read a single observation or a batch of them."""
         given = np.asarray(observation)
         if given.shape == self.shape:
-            return self.read(given[None])[0]
+            return np.asarray(self.read(given[None])[0])
         if given.shape[1:] != self.shape or given.ndim == 0:
             raise ValueError(
                 f"observation must have shape {self.shape}, or be a batch of such, got {given}"
@@ -159,7 +159,9 @@ def reader_of(space: Space) -> ObservationReader:
 def reader_from_dict(stored: Mapping[str, Any]) -> ObservationReader:
     """The opposite of `to_dict`."""
     kinds = {kind.__name__: kind for kind in (SymbolReader, SymbolsReader, VectorReader)}
-    fields = {key: tuple(v) if isinstance(v, list | tuple) else v for key, v in stored.items()}
+    fields: dict[str, Any] = {
+        key: tuple(v) if isinstance(v, list | tuple) else v for key, v in stored.items()
+    }
     name = fields.pop("reader", None)
     if name not in kinds:
         raise ValueError(f"reader must be one of {', '.join(kinds)}, got {name!r}")

@@ -64,7 +64,7 @@ def _on_host(place: Place, seconds: float) -> tuple[Any, ...]:
     number = place.environment.action_space.n
     rows = []
     try:
-        first = driver.reset(generator.integers(2**31, size=driver.copies))
+        first = driver.reset(generator.integers(2**31, size=driver.copies).tolist())
         began = time.monotonic()
         while time.monotonic() - began < seconds:
             step = driver.step(generator.integers(number, size=driver.copies))

@@ -65,8 +65,7 @@ class HostLane(Lane):
             name: np.float32(total / updates if updates else np.nan)
             for name, total in totals.items()
         }
-        evaluation: Any = self._evaluate(state) | average
-        return make_outcome(state, evaluation, axis=True)
+        return make_outcome(state, self._evaluate(state) | average, axis=True)
 
     def commit(self, state: SeedState, improved: Sequence[bool]) -> None:
         """Keep the states."""

@@ -142,7 +142,7 @@ def make_lanes(
     ]
 
 
-def make_outcome(state: SeedState, evaluation: Mapping[str, Array], *, axis: bool) -> Outcome:
+def make_outcome(state: SeedState, evaluation: Mapping[str, Any], *, axis: bool) -> Outcome:
     """The end of a chunk; `axis`: of one seed, whose numbers lack the axis of seeds."""
     counts = {name: getattr(state, name) for name in ("steps", "episodes", "updates")}
     numbers = jax.device_get((counts, state.finite, dict(evaluation)))

@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import importlib
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
@@ -94,8 +95,11 @@ def source_of_id(
     name: str, options: Mapping[str, Any], *, vectorization: Vectorization
 ) -> HostSource:
     """From an id of Gymnasium, `module:Name-v0` included; a `ValueError` if there is none such."""
+    module, _, plain = name.rpartition(":")
     try:
-        spec = gymnasium.spec(name)
+        if module:
+            importlib.import_module(module)
+        spec = gymnasium.spec(plain)
     except (gymnasium.error.Error, ImportError) as error:
         raise ValueError(f"environment {name!r} is not an id of Gymnasium: {error}") from None
     return HostSource(name, _MakeById(spec, dict(options)), True, vectorization)

@@ -9,18 +9,22 @@ errors of the difference (root mean square over parameters): about 1 for an unbi
 """
 
 import argparse
+import dataclasses
 import functools
 import json
 import platform
 from pathlib import Path
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Key
 
-from asmpg.envs import make
-from asmpg.methods import ASMPG
+from asmpg.envs import Environment, make
+from asmpg.methods import ASMPG, BaselineCritic, Learner, PolicyKind
+from asmpg.policies import ASMPolicy
 from asmpg.rollouts import play_episodes
 
 ESTIMATORS = ("sampled", "marginal")
@@ -31,7 +35,7 @@ CRITIC_BATCHES = 200
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description="The variance of each gradient estimator.")
     parser.add_argument("--environment", default="CheeseMaze")
     parser.add_argument("--policy", default="auto", choices=("auto", "mlp"))
     parser.add_argument("--batches", type=int, default=1000)
@@ -72,13 +76,19 @@ def main() -> None:
         arguments.json.write_text(json.dumps({**about, "rows": rows}, indent=1) + "\n")
 
 
-def method(policy: str, **options: object) -> ASMPG:
+def method(policy: PolicyKind, **options: Any) -> ASMPG:
     """Without the barrier, which is no part of the estimate."""
-    rates = {"learning_rate": 1e-3, "table_learning_rate": 0.03}
-    return ASMPG(policy=policy, barrier=0.0, **rates, **options)
+    return ASMPG(policy=policy, barrier=0.0, table_learning_rate=0.03, **options)
 
 
-def learn(environment, policy, learner, key, *, until):
+def learn(
+    environment: Environment[Any],
+    policy: PolicyKind,
+    learner: Learner | None,
+    key: Key[Array, ""],
+    *,
+    until: int,
+) -> Learner:
     """Go on learning until `until` steps are done."""
     teacher = method(policy, estimator="marginal", baseline="leave-one-out", normalise=True)
     if learner is None:
@@ -90,22 +100,28 @@ def learn(environment, policy, learner, key, *, until):
     return learner
 
 
-def gradients(environment, method, policy, key, batches):
+def gradients(
+    environment: Environment[Any],
+    method: ASMPG,
+    policy: ASMPolicy,
+    key: Key[Array, ""],
+    batches: int,
+) -> np.ndarray:
     """One estimate a batch; a critic is fitted beforehand, to batches of its own."""
     learner = method.initialise(environment, jax.random.key(0))
-    learner = eqx.tree_at(lambda learner: learner.policy, learner, policy)
+    learner = dataclasses.replace(learner, policy=policy)
     play = functools.partial(play_episodes, num_episodes=method.episodes_per_update)
 
     @jax.jit
-    def fit(critic, key):
+    def fit(critic: BaselineCritic | None, key: Key[Array, ""]) -> BaselineCritic | None:
         episodes = play(environment, method.actor(learner), key)
-        known = eqx.tree_at(lambda learner: learner.critic, learner, critic)
+        known = dataclasses.replace(learner, critic=critic)
         return method.weights(known, episodes)[1]
 
     @jax.jit
-    def estimate(critic, key):
+    def estimate(critic: BaselineCritic | None, key: Key[Array, ""]) -> Array:
         episodes = play(environment, method.actor(learner), key)
-        known = eqx.tree_at(lambda learner: learner.critic, learner, critic)
+        known = dataclasses.replace(learner, critic=critic)
         gradient, _ = method.gradient(known, episodes, method.weights(known, episodes)[0])
         leaves = jax.tree.leaves(eqx.filter(gradient, eqx.is_inexact_array))
         return jnp.concatenate([leaf.reshape(-1) for leaf in leaves])
@@ -118,7 +134,9 @@ def gradients(environment, method, policy, key, batches):
     return np.stack([np.asarray(estimate(critic, one), np.float64) for one in keys])
 
 
-def compared(estimates):
+def compared(
+    estimates: dict[tuple[str, str], np.ndarray],
+) -> dict[tuple[str, str], dict[str, float]]:
     """Variances beside that of `sampled` without baseline, and how far the means lie apart."""
     reference = estimates["sampled", "none"]
     variance = reference.var(axis=0).sum()
@@ -130,12 +148,14 @@ def compared(estimates):
         z = difference.mean(axis=0)[moved] / error[moved]
         numbers[name] = {
             "variance": round(float(found.var(axis=0).sum() / variance), 4),
-            "distance of the means": round(float(np.sqrt(np.mean(z**2))), 2) if moved.any() else 0,
+            "distance of the means": round(float(np.sqrt(np.mean(z**2))), 2)
+            if moved.any()
+            else 0.0,
         }
     return numbers
 
 
-def show(arguments, rows):
+def show(arguments: argparse.Namespace, rows: list[dict[str, Any]]) -> None:
     print(f"{arguments.environment}, policy {arguments.policy}, {arguments.batches} batches")
     print(f"{'steps learned':>13}  {'estimator':9} {'baseline':14} {'variance':>9} {'distance':>9}")
     for row in rows:

@@ -20,12 +20,12 @@ from gymnasium import spaces
 import asmpg
 from asmpg.envs.cheese_maze import CELLS, GOAL, MOVES, OBSERVATION
 from asmpg.training import RunConfig
-from asmpg.training._host_lane import HostLane  # pyright: ignore[reportPrivateUsage]
+from asmpg.training._host_lane import HostLane
 
 _COPIES = 16
 
 
-class PythonCheeseMaze(gymnasium.Env[int, int]):
+class PythonCheeseMaze(gymnasium.Env[Any, Any]):
     """The cheese maze as users would write it."""
 
     observation_space = spaces.Discrete(7)

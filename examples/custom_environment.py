@@ -19,7 +19,7 @@ import asmpg
 LEFT, RIGHT, CORRIDOR, FORK = range(4)
 
 
-class LampAndFork(gymnasium.Env[int, int]):
+class LampAndFork(gymnasium.Env[Any, Any]):
     """Four observations, two actions; only the action at the fork counts."""
 
     observation_space = spaces.Discrete(4)

@@ -1,48 +1,37 @@
-"""Tiny decision processes that are not Markovian, with all that can happen in them listed.
-
-Observations and rewards are random functions of the whole history.
-"""
-
-import itertools
+"""Tiny decision processes that are not Markovian, with all that can happen in them listed."""
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from asmpg.gradients import Episodes, sampled_gradient
-from asmpg.policies import (
-    JointTabularPolicy,
-    MLPPolicy,
-    TabularPolicy,
-    TimeIndexedPolicy,
-    log_probability,
-)
+from asmpg.envs import NMDP
+from asmpg.gradients import sampled_gradient
+from asmpg.policies import JointTabularPolicy, MLPPolicy, TabularPolicy, TimeIndexedPolicy
+from asmpg.theory import Enumeration, enumerate_trajectories
 
 OBSERVATIONS = STATES = ACTIONS = 2
 HORIZON = 3
 SIZES = {"num_states": STATES, "num_actions": ACTIONS, "num_observations": OBSERVATIONS}
 
 
-class Enumeration(eqx.Module):
-    """Every trajectory `(o, s, a)` of a random process, as one batch of episodes."""
+class Process(eqx.Module):
+    """Every trajectory of a random process, as one batch of episodes."""
 
-    episodes: Episodes
-    environment_probability: jax.Array
+    everything: Enumeration
+
+    @property
+    def episodes(self):
+        return self.everything.episodes
 
     def probability(self, policy):
-        log_nu, log_phi = policy.log_rows(
-            self.episodes.memories, self.episodes.observations, self.episodes.states
-        )
-        log_pi = log_probability(log_nu, log_phi, self.episodes.states, self.episodes.actions)
-        return self.environment_probability * jnp.exp(log_pi.sum(axis=0))
+        return self.everything.probability(policy)
 
     def value(self, policy, discount):
         return self.probability(policy) @ self.episodes.returns(discount)
 
     def gradients(self, policy, weights, estimator=sampled_gradient, **options):
         """The estimate from each trajectory alone."""
-
         return flat(_each(estimator, policy, self.episodes, weights, **options), batched=True)
 
 
@@ -63,36 +52,24 @@ def flat(tree, *, batched=False):
 
 
 def enumerate_process(seed, *, terminating=False, horizon=HORIZON):
-    """A process whose laws and rewards are drawn anew for every history."""
-    generator = np.random.default_rng(seed)
-    law = {}
-    reward = {}
+    """A process whose laws and rewards are drawn anew for every history.
 
-    def draw(table, key, make):
-        if key not in table:
-            table[key] = make()
-        return table[key]
-
-    symbols = range(OBSERVATIONS), range(STATES), range(ACTIONS)
-    columns = {name: [] for name in ("o", "s", "a", "r", "running", "p")}
-    for trajectory in itertools.product(*(symbols * horizon)):
-        steps = [trajectory[3 * t : 3 * t + 3] for t in range(horizon)]
-        history, chance, running = (), 1.0, True
-        rewards, ran = [], []
-        for o, _, a in steps:
-            chance *= draw(law, history, lambda: generator.dirichlet(np.ones(OBSERVATIONS)))[o]
-            history += (o, a)
-            ran.append(running)
-            rewards.append(draw(reward, history, generator.normal) if running else 99.0)
-            running = running and not (terminating and (o, a) == (1, 1))
-        for name, value in zip(
-            columns, (*zip(*steps, strict=True), rewards, ran, chance), strict=True
-        ):
-            columns[name].append(value)
-    o, s, a, r, running = (jnp.asarray(columns[name]).T for name in ("o", "s", "a", "r", "running"))
-    o, s, a = (part.astype(jnp.int32) for part in (o, s, a))
-    episodes = Episodes(o, s, a, r, running)
-    return Enumeration(episodes, jnp.asarray(columns["p"]))
+    A terminating one ends once 1 has been seen and answered by 1; what follows pays 99 and must
+    not count.
+    """
+    everything = enumerate_trajectories(
+        NMDP.random(seed, horizon=horizon, reward_bound=5.0), num_states=STATES
+    )
+    if terminating:
+        episodes = everything.episodes
+        ends = (episodes.observations == 1) & (episodes.actions == 1)
+        ended = jnp.cumsum(ends, axis=0) - ends > 0
+        everything = eqx.tree_at(
+            lambda every: (every.episodes.running, every.episodes.rewards),
+            everything,
+            (~ended, jnp.where(ended, 99.0, episodes.rewards)),
+        )
+    return Process(everything)
 
 
 def make_policy(kind, key):

@@ -12,6 +12,7 @@ def small_config(**changes):
     options = {
         "environment": "CheeseMaze",
         "environment_options": {"max_steps": 20},
+        "method": "asmpg",
         "method_options": {"policy": "tabular", "num_states": 2},
         "seeds": SEEDS,
         "steps": 2000,

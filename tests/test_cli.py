@@ -2,7 +2,6 @@
 
 import dataclasses
 import errno
-import inspect
 import json
 import os
 import re
@@ -20,6 +19,7 @@ from asmpg.training import Callback, RunFolder, TrainingError
 from runs import assert_same_runs
 
 SMALL = [
+    "--method=asmpg",
     "--policy=tabular",
     "--num-states=2",
     "--evaluate-every=1_000",
@@ -80,16 +80,30 @@ def test_every_command_has_help(capsys):
         assert f"usage: asmpg {command}" in capsys.readouterr().out
 
 
-def test_every_option_of_the_method_is_a_flag():
-    flags = inspect.signature(cli.train).parameters
+def test_flags_offer_the_words_that_the_method_takes():
+    """The paper's options have flags; everything else goes by `--option`."""
     hints = typing.get_type_hints(cli.train)
-    for field in dataclasses.fields(asmpg.ASMPG):
-        if field.name == "observation_scale":
-            continue
-        assert field.name in flags
-        if typing.get_origin(field.type) is typing.Literal:
-            words = typing.get_args(typing.get_args(hints[field.name])[0])
-            assert words == typing.get_args(field.type)
+    fields = {field.name: field.type for field in dataclasses.fields(asmpg.ASMPG)}
+    shared = fields.keys() & hints.keys()
+    assert {"num_states", "hidden", "discount", "estimator", "baseline", "barrier"} <= shared
+    worded = [name for name in shared if typing.get_origin(fields[name]) is typing.Literal]
+    assert len(worded) >= 6
+    for name in worded:
+        words = typing.get_args(typing.get_args(hints[name])[0])
+        assert words == typing.get_args(fields[name])
+
+
+def test_the_recommended_method_is_the_default(monkeypatch):
+    configs = []
+    monkeypatch.setattr(
+        "asmpg.study.run_commands._train", lambda config, *_, **__: configs.append(config)
+    )
+    cli.main(["train", "CheeseMaze"])
+    cli.main(["train", "CheeseMaze", "--method", "asmpg"])
+    recommended, paper = configs
+    assert (recommended.method, recommended.steps) == ("asm-ppo", 150_000)
+    assert (paper.method_options, paper.steps) == ({}, 1_000_000)
+    assert asmpg.ASMPG(**paper.method_options).estimator == "sampled"
 
 
 def test_training_leaves_a_run(run):
@@ -206,7 +220,7 @@ def test_a_missing_tensorboard_is_named(capsys, tmp_path, monkeypatch):
         ("train CheeseMaze --stps 5", "--stps.* did you mean --steps"),
         ("train CheeseMaze --steps many", "--steps.*many"),
         ("train CheeseMaze --policy linear", "linear.*--policy"),
-        ("train CheeseMaze --method ppo", "method must be one of asmpg"),
+        ("train CheeseMaze --method ppo", "method must be one of asm-ppo"),
         ("train CheeseMaze --seeds few", "seeds must be a number of seeds, or the seeds"),
         ("train CheeseMaze --seeds 0", "number of seeds must be an integer of at least 1, got 0"),
         ("train CheeseMaze --seeds 1,1", "seeds must be different integers"),

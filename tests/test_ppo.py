@@ -203,11 +203,14 @@ def test_divergence_limit_stops_the_policy_and_not_the_critic():
 
 def test_average_is_what_acts():
     environment = make("TMaze", length=2)
-    method = ASMPPO(num_states=3, averaging=0.75, **SMALL)
+    method = ASMPPO(num_states=3, averaging=2.0, **SMALL)
     learner = method.initialise(environment, jax.random.key(0))
-    after, *_ = eqx.filter_jit(method.improve)(environment, learner, jax.random.key(1))
-    expected = 0.75 * learner.policy.kernels.phi_logits + 0.25 * after.policy.kernels.phi_logits
-    np.testing.assert_allclose(method.kernels(after).phi_logits, expected, atol=1e-6)
+    improve = eqx.filter_jit(method.improve)
+    first, *_ = improve(environment, learner, jax.random.key(1))
+    second, *_ = improve(environment, first, jax.random.key(2))
+    one, two = (after.policy.kernels.phi_logits for after in (first, second))
+    np.testing.assert_allclose(method.kernels(first).phi_logits, one, atol=1e-6)
+    np.testing.assert_allclose(method.kernels(second).phi_logits, (one + 3 * two) / 4, atol=1e-6)
 
 
 @pytest.mark.usefixtures("as_user")

@@ -8,6 +8,7 @@ from asmpg._gymnasium import register_with_gymnasium as _register_with_gymnasium
 if TYPE_CHECKING:
     from asmpg._gymnasium import to_gymnasium as to_gymnasium
     from asmpg._gymnasium import to_gymnasium_vector as to_gymnasium_vector
+    from asmpg.commands import verify as verify
     from asmpg.envs import Environment as Environment
     from asmpg.envs import Episode as Episode
     from asmpg.envs import FiniteEnvironment as FiniteEnvironment
@@ -71,6 +72,7 @@ _HOME = {
     "to_gymnasium": "asmpg._gymnasium",
     "to_gymnasium_vector": "asmpg._gymnasium",
     "train": "asmpg.training",
+    "verify": "asmpg.commands",
 }
 
 

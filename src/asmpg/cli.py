@@ -25,15 +25,15 @@ def train(
     environment: Annotated[str | None, Positional, _value("ENVIRONMENT")] = None,
     *,
     seeds: Annotated[str, arg(metavar="N|SEED,SEED,...")] = "10",
-    steps: int = 1_000_000,
+    steps: Annotated[int | None, _option("INT")] = None,
     out: Annotated[Path | None, _value("FOLDER")] = None,
     resume: Annotated[Path | None, _value("RUN")] = None,
-    evaluate_every: int = 10_000,
+    evaluate_every: Annotated[int | None, _option("INT")] = None,
     evaluation_episodes: int = 100,
     greedy: bool = False,
     tensorboard: bool = False,
     quiet: bool = False,
-    method: str = "asmpg",
+    method: str = "asm-ppo",
     num_states: Annotated[int | None, _option("INT")] = None,
     hidden: Annotated[int | None, _option("INT")] = None,
     objective: Annotated[
@@ -42,7 +42,12 @@ def train(
     discount: Annotated[float | None, _option("FLOAT")] = None,
     episodes_per_update: Annotated[int | None, _option("INT")] = None,
     policy: Annotated[
-        Literal["mlp", "tabular", "joint"] | None, _option("mlp|tabular|joint")
+        Literal["auto", "mlp", "tabular", "joint", "matrix"] | None,
+        _option("auto|mlp|tabular|joint|matrix"),
+    ] = None,
+    estimator: Annotated[Literal["sampled", "marginal"] | None, _option("sampled|marginal")] = None,
+    baseline: Annotated[
+        Literal["none", "leave-one-out", "critic"] | None, _option("none|leave-one-out|critic")
     ] = None,
     activation: Annotated[Literal["relu", "tanh"] | None, _option("relu|tanh")] = None,
     time_indexed: bool = False,
@@ -69,13 +74,17 @@ def train(
         greedy: Evaluate with the most probable agent states and actions.
         tensorboard: Write logs for TensorBoard into the folder of the run.
         quiet: Show no progress.
-        method: What learns: asmpg, ais-kl, ais-mmd, ais-kl-fixed or ais-mmd-fixed.
+        method: What learns: asm-ppo (recommended), gru-ppo, memoryless-ppo, asmpg (as in the
+            paper), asmpg-marginal, ais-kl, ais-mmd, ais-kl-fixed or ais-mmd-fixed.
         num_states: Number of agent states.
         hidden: Base width of the hidden layers.
         objective: Discounted return (Algorithm 2) or undiscounted return (Algorithm 1).
         discount: Discount factor.
         episodes_per_update: Whole episodes behind each update.
-        policy: Networks, tables, or one table for agent states and actions jointly.
+        policy: The paper's networks, tables, one table for agent states and actions jointly, a
+            network of the observation that makes a matrix, or what suits the observations.
+        estimator: Of asmpg: sample agent states as in the paper, or integrate them out.
+        baseline: Of asmpg: what is taken off the returns.
         activation: Non-linearity of the networks.
         time_indexed: Kernels of their own for each step of an episode.
         optimiser: How gradients become steps.
@@ -212,6 +221,25 @@ def envs(
     environments_page.show(name, as_json=json, pictures=pictures, recompute=recompute)
 
 
+def verify(
+    *,
+    quick: bool = False,
+    json: bool = False,
+    out: Annotated[Path | None, _value("FOLDER")] = None,
+) -> None:
+    """Run the paper's theorems: measure every claim and compare it with what is predicted.
+
+    Args:
+        quick: Fewer processes, runs and search steps: a minute instead of ten.
+        json: Print JSON instead of a table.
+        out: Draw the figures into this folder, and write the rows there as JSON.
+    """
+    from asmpg.study import verify_page
+
+    if not verify_page.show(quick=quick, as_json=json, out=out):
+        sys.exit(1)
+
+
 def check(
     environment: Annotated[str, Positional, arg(metavar="ENVIRONMENT")],
     *,
@@ -249,6 +277,7 @@ COMMANDS = {
     "study": study,
     "report": report,
     "envs": envs,
+    "verify": verify,
     "check": check,
 }
 

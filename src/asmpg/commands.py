@@ -1,12 +1,14 @@
 """Every command of the command line as a function of the same name.
 
-`asmpg.train`, `asmpg.evaluate`, `asmpg.plot`, `asmpg.check` and `asmpg.report` are these functions;
-`study` and `envs` are here only, as `asmpg.study` and `asmpg.envs` are packages.
+Those whose names are not taken are at the top as well: `asmpg.train`, `asmpg.evaluate`,
+`asmpg.plot`, `asmpg.check`, `asmpg.report` and `asmpg.verify`; `asmpg.study` and `asmpg.envs` are
+packages.
 """
 
 from pathlib import Path
 from typing import Any, Literal
 
+from asmpg import theory
 from asmpg.study.check import check as check
 from asmpg.study.environments_page import entries
 from asmpg.study.learning_curve import plot as plot
@@ -53,3 +55,11 @@ def envs(name: str | None = None, *, recompute: bool = False) -> list[dict[str, 
     >>> asmpg.commands.envs("CheeseMaze")[0]["values"]["history_optimal"]
     """
     return entries(name, recompute=recompute)
+
+
+def verify(*, quick: bool = False) -> list[theory.Row]:
+    """Run the paper's theorems: what is claimed, predicted and measured, row by row.
+
+    >>> [row for row in asmpg.verify(quick=True) if row.verdict == "fails"]
+    """
+    return list(theory.verify(theory.QUICK if quick else theory.FULL))

@@ -11,6 +11,12 @@ from asmpg.exact._decision_process import optimal_returns as optimal_returns
 from asmpg.exact._decision_process import optimal_reward_per_step as optimal_reward_per_step
 from asmpg.exact._environment_yardsticks import yardsticks as yardsticks
 from asmpg.exact._finite_yardsticks import finite_yardsticks as finite_yardsticks
+from asmpg.exact._history_derivatives import HistoryDerivatives as HistoryDerivatives
+from asmpg.exact._history_derivatives import history_derivatives as history_derivatives
+from asmpg.exact._history_value import history_optimum as history_optimum
+from asmpg.exact._history_value import history_q as history_q
+from asmpg.exact._history_value import history_value as history_value
+from asmpg.exact._history_value import history_visits as history_visits
 from asmpg.exact._memoryless import best_stochastic_memoryless as best_stochastic_memoryless
 from asmpg.exact._memoryless import (
     deterministic_memoryless_returns as deterministic_memoryless_returns,

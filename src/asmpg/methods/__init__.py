@@ -2,6 +2,8 @@
 
 from asmpg.methods._asmpg import ASMPG as ASMPG
 from asmpg.methods._asmpg import Learner as Learner
+from asmpg.methods._baseline_critic import BaselineCritic as BaselineCritic
+from asmpg.methods._kernels import PolicyKind as PolicyKind
 from asmpg.methods._method import Experience as Experience
 from asmpg.methods._method import Method as Method
 from asmpg.methods._method import Metrics as Metrics

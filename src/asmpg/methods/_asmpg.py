@@ -142,7 +142,7 @@ class ASMPG(Method[Learner]):
             num_states=self.num_states,
             hidden=self.hidden,
             activation=self.activation,
-            observation_scale=self.observation_scale,
+            seen=observation_kind(environment, self.observation_scale),
             nu_scale=self.nu_scale,
             stay=self.stay,
         )

@@ -6,7 +6,7 @@ from typing import Any, Literal
 from jaxtyping import Array, Key
 
 from asmpg.envs import Environment
-from asmpg.methods._observations import observation_kind
+from asmpg.methods._observations import ObservationKind
 from asmpg.methods._paper import PAPER_SIZES, number_of_states
 from asmpg.policies import (
     Activation,
@@ -30,7 +30,7 @@ def kernel_maker(
     num_states: int | None,
     hidden: int | None,
     activation: Activation,
-    observation_scale: tuple[float, ...] | None,
+    seen: ObservationKind,
     nu_scale: float,
     stay: float,
 ) -> Callable[[Key[Array, ""]], ASMPolicy]:
@@ -40,7 +40,6 @@ def kernel_maker(
     from uniform `nu` starts, 1 being the default of each kind, and `stay` is added to the logits
     of keeping the agent state.
     """
-    seen = observation_kind(environment, observation_scale)
     if kind == "auto":
         kind = "matrix" if seen.num_observations is None else "tabular"
     sizes = {

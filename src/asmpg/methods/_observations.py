@@ -13,13 +13,13 @@ class ObservationKind(NamedTuple):
 
 
 def observation_kind(
-    environment: Environment[Any], scale: tuple[float, ...] | None
+    environment: Environment[Any], scale: tuple[float, ...] | None, *, default: float = 1.0
 ) -> ObservationKind:
-    """That of `environment`; real components are divided by `scale`, or left as they are."""
+    """That of `environment`; real components are divided by `scale`, or all by `default`."""
     space = environment.observation_space
     if isinstance(space, Discrete):
         return ObservationKind(space.n, ())
-    scale = scale or (1.0,) * len(space.low)
+    scale = scale or (default,) * len(space.low)
     if len(scale) != len(space.low):
         raise ValueError(f"observation_scale must have {len(space.low)} numbers, got {len(scale)}")
     return ObservationKind(None, scale)

@@ -7,12 +7,16 @@ import optax
 
 
 def adam_by_kind(
-    *, table: optax.ScalarOrSchedule, network: optax.ScalarOrSchedule, eps: float = 1e-8
+    *,
+    table: optax.ScalarOrSchedule,
+    network: optax.ScalarOrSchedule,
+    b2: float = 0.999,
+    eps: float = 1e-8,
 ) -> optax.GradientTransformation:
     """Adam with a rate for logits that are parameters themselves, and one for network weights."""
     rates = {"table": table, "network": network}
     return optax.partition(
-        {kind: optax.adam(rate, eps=eps) for kind, rate in rates.items()}, _kinds
+        {kind: optax.adam(rate, b2=b2, eps=eps) for kind, rate in rates.items()}, _kinds
     )
 
 

@@ -1,5 +1,6 @@
 """Agent State-Markov policies: the kernels nu and phi. Their peers with other memories, too."""
 
+from asmpg.policies._action_laws import ActionLaws as ActionLaws
 from asmpg.policies._actor import Actor as Actor
 from asmpg.policies._actor import ASMActor as ASMActor
 from asmpg.policies._actor import NetworkActor as NetworkActor
@@ -7,14 +8,12 @@ from asmpg.policies._actor import TableActor as TableActor
 from asmpg.policies._actor import actor as actor
 from asmpg.policies._actor import draw as draw
 from asmpg.policies._filter import FilterActor as FilterActor
-from asmpg.policies._filter import FilteredLaws as FilteredLaws
 from asmpg.policies._filter import FilterMemory as FilterMemory
 from asmpg.policies._filter import filter_actions as filter_actions
 from asmpg.policies._filter import filter_actor as filter_actor
 from asmpg.policies._gru_policy import GRUActor as GRUActor
 from asmpg.policies._gru_policy import GRUPolicy as GRUPolicy
 from asmpg.policies._gru_policy import RecurrentMemory as RecurrentMemory
-from asmpg.policies._history_policy import ActionLaws as ActionLaws
 from asmpg.policies._history_policy import FilteredPolicy as FilteredPolicy
 from asmpg.policies._history_policy import HistoryPolicy as HistoryPolicy
 from asmpg.policies._kernel_tables import KernelTables as KernelTables

@@ -20,6 +20,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, Shaped
 
+from asmpg.policies._action_laws import ActionLaws
 from asmpg.policies._actor import Actor, draw
 from asmpg.policies._kernel_tables import KernelTables
 from asmpg.policies._memory import AgentMemory
@@ -89,32 +90,19 @@ def filter_actor(policy: ASMPolicy, *, greedy: bool = False) -> FilterActor:
     return FilterActor(kernels, greedy)
 
 
-class FilteredLaws(eqx.Module):
-    """What the filter finds along histories of `T` steps."""
-
-    #: `c_{t-1}`, before each observation, and `c_t`, after each action.
-    before: Float[Array, "T N S"]
-    after: Float[Array, "T N S"]
-    #: `log p_t(a)` for every action.
-    log_laws: Float[Array, "T N A"]
-
-    def log_probability(self, actions: Int[Array, "T N"]) -> Float[Array, "T N"]:
-        """`log p_t(a_t)`."""
-        return jnp.take_along_axis(self.log_laws, actions[..., None], axis=-1)[..., 0]
-
-
 def filter_actions(
     kernels: ASMPolicy | KernelTables,
     belief: Float[Array, "N S"],
     past: AgentMemory,
     observations: Shaped[Array, "T N *observation"],
     actions: Int[Array, "T N"],
-) -> FilteredLaws:
+) -> ActionLaws:
     """Run the filter along `N` histories of `T` steps, from the beliefs given.
 
     `past` has a row for each step: the action before it and the number of actions played in its
     episode; its agent states are not looked at. Where it is `first`, an episode starts and the
-    belief before it is forgotten, by the gradient as well.
+    belief before it is forgotten, by the gradient as well. What is remembered are beliefs:
+    `c_{t-1}` before each observation and `c_t` after each action.
     """
     nu = jnp.exp(kernels.log_updates(past, observations))
     phi = jnp.exp(kernels.log_controls(past, observations))
@@ -134,7 +122,7 @@ def filter_actions(
 
     _, (before, after) = jax.lax.scan(step, belief, (past.first, nu * taken))
     laws = _joint(before, nu, phi).sum(axis=-2)
-    return FilteredLaws(before, after, jnp.log(laws + _TINY))
+    return ActionLaws(jnp.log(laws + _TINY), before, after)
 
 
 def _joint(

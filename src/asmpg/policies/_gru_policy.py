@@ -5,8 +5,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, Shaped
 
+from asmpg.policies._action_laws import ActionLaws
 from asmpg.policies._actor import Actor, draw
-from asmpg.policies._history_policy import ActionLaws, HistoryPolicy
+from asmpg.policies._history_policy import HistoryPolicy
 from asmpg.policies._layers import Layers, apply_layers, linear_layers, scale_last
 from asmpg.policies._memory import AgentMemory
 from asmpg.policies._recurrent import HistoryEncoder

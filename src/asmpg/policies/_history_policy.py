@@ -4,23 +4,14 @@ import abc
 from typing import Any
 
 import equinox as eqx
-from jaxtyping import Array, Float, Int, Shaped
+from jaxtyping import Array, Int, Shaped
 
+from asmpg.policies._action_laws import ActionLaws
 from asmpg.policies._actor import Actor, ASMActor
 from asmpg.policies._actor import actor as asm_actor
 from asmpg.policies._filter import FilterMemory, filter_actions, filter_actor
 from asmpg.policies._memory import AgentMemory
 from asmpg.policies._policy import ASMPolicy
-
-
-class ActionLaws(eqx.Module):
-    """The laws of the actions along `N` histories of `T` steps, and the memories they came from."""
-
-    #: `log p(a_t | history)` for every action.
-    log_laws: Float[Array, "T N A"]
-    #: What is remembered before each observation, and after each action.
-    before: Float[Array, "T N F"]
-    after: Float[Array, "T N F"]
 
 
 class HistoryPolicy(eqx.Module):
@@ -78,5 +69,4 @@ class FilteredPolicy(HistoryPolicy):
         """Run the filter; what is remembered are beliefs."""
         finite = self.kernels.num_observations is not None
         kernels = self.kernels.tabulate() if finite else self.kernels
-        filtered = filter_actions(kernels, memory.belief, past, observations, actions)
-        return ActionLaws(filtered.log_laws, filtered.before, filtered.after)
+        return filter_actions(kernels, memory.belief, past, observations, actions)

@@ -17,7 +17,7 @@ from asmpg.policies._policy import ASMPolicy
 from asmpg.policies._tabular import staying
 
 #: By how much the last weights of the network are larger than its other layers' at the start.
-_NETWORK_SCALE = 3.0
+_NETWORK_SCALE = 4.0
 
 
 class MatrixPolicy(ASMPolicy):
@@ -25,7 +25,7 @@ class MatrixPolicy(ASMPolicy):
 
     `logits(o) = table + network(o)`: the table, normal with standard deviation `nu_scale`, says
     what an agent state does whatever is seen, and makes `nu` remember from the first episode on;
-    the last weights of the network start `3 nu_scale` times as large as is usual. The dummy pair
+    the last weights of the network start `4 nu_scale` times as large as is usual. The dummy pair
     has a row of its own. The network is asked once for all agent states, so filtering costs no
     more than sampling.
     """

@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import json
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -15,6 +15,8 @@ from asmpg.envs.host import DescribedEnvironment, Interface, Place, find_place
 from asmpg.methods import PAPER_SEEDS, PRESETS, Method
 from asmpg.training._program import Program
 
+#: Stands for a number that is the preset's, until the configuration is made.
+_OF_THE_METHOD = cast(int, None)
 #: Steps are counted in 32 bits; this leaves room for the last update.
 _MOST_STEPS = 2_000_000_000
 
@@ -30,9 +32,9 @@ def default_seeds(count: int) -> tuple[int, ...]:
 class RunConfig:
     """A run: `method` learns in `environment`, once for each of `seeds`.
 
-    Options left out have the defaults of the environment and of the method. Every `evaluate_every`
-    steps of a seed, `evaluation_episodes` fresh episodes are played, by the most probable agent
-    states and actions if `greedy`.
+    What is left out is as the environment and the method have it, `steps` and `evaluate_every` too.
+    Every `evaluate_every` steps of a seed, `evaluation_episodes` fresh episodes are played, by the
+    most probable agent states and actions if `greedy`.
 
     `environment` is one of ours by name, or an id of Gymnasium, stepped on the host with the given
     `vectorization`. Such a run, and one whose environment is given in Python, records the
@@ -43,11 +45,11 @@ class RunConfig:
 
     environment: str
     environment_options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    method: str = "asmpg"
+    method: str = "asm-ppo"
     method_options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     seeds: tuple[int, ...] = PAPER_SEEDS
-    steps: int = 1_000_000
-    evaluate_every: int = 10_000
+    steps: int = _OF_THE_METHOD
+    evaluate_every: int = _OF_THE_METHOD
     evaluation_episodes: int = 100
     greedy: bool = False
     vectorization: Literal["sync", "async"] = "sync"
@@ -56,6 +58,10 @@ class RunConfig:
     def __post_init__(self):
         _check_kind("environment", self.environment, str, "a name")
         check_one_of("method", self.method, tuple(PRESETS))
+        preset = PRESETS[self.method]
+        for name in ("steps", "evaluate_every"):
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, getattr(preset, name))
         for name in ("environment_options", "method_options"):
             given = getattr(self, name)
             _check_kind(name, given, Mapping, "a dictionary")

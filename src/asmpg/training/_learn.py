@@ -23,7 +23,7 @@ def learn(
     method: Method[Any],
     environment: Any,
     *,
-    steps: int = 100_000,
+    steps: int | None = None,
     seeds: int | Sequence[int] = 1,
     out: str | Path | None = None,
     resume: bool = False,
@@ -42,13 +42,13 @@ def learn(
         environment: One of ours by name, or an `Environment`, or an object in the style of gymnax:
             compiled. An id of Gymnasium, an environment of Gymnasium (which is copied), or a
             function that makes one or makes a vector environment: stepped on the host.
-        steps: Environment steps of each seed.
+        steps: Environment steps of each seed; by default the method's: 150,000 for PPO.
         seeds: How many seeds, or which. With several the agent is that of the one that scores best.
         out: Folder of the run; without one, everything stays in memory.
         resume: Go on with the run in `out`.
         callbacks: Who listens: see `asmpg.Callback`.
         progress: Show progress on standard error.
-        evaluate_every: Steps between evaluations: 10,000, or on the host a tenth of the steps.
+        evaluate_every: Steps between evaluations: the method's, or on the host a tenth of `steps`.
         evaluation_episodes: Episodes in each evaluation: 100, or on the host 30.
         greedy: Evaluate with the most probable agent states and actions.
         vectorization: Step environments of Gymnasium in this process, or each in its own.
@@ -62,7 +62,9 @@ def learn(
     place = find_place(environment, options, vectorization=vectorization)
     name, options, given = _called(environment, options, place)
     on_host = place.source is not None
-    often = max(1, steps // _HOST_EVALUATIONS) if on_host else 10_000
+    preset = PRESETS[preset_name(method)]
+    steps = preset.steps if steps is None else steps
+    often = max(1, steps // _HOST_EVALUATIONS) if on_host else preset.evaluate_every
     config = RunConfig(
         name,
         environment_options=options,

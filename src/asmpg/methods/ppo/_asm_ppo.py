@@ -25,7 +25,7 @@ class ASMPPO(PPO):
     num_states: int | None = eqx.field(static=True, default=None)
     policy: PolicyKind = eqx.field(static=True, default="auto")
     hidden: int | None = eqx.field(static=True, default=None)
-    nu_scale: float = eqx.field(static=True, default=1.0)
+    nu_scale: float = eqx.field(static=True, default=0.5)
     stay: float = eqx.field(static=True, default=0.0)
     act_by: ActBy = eqx.field(static=True, default="sampling")
 
@@ -47,7 +47,7 @@ class ASMPPO(PPO):
             num_states=self.num_states,
             hidden=self.hidden,
             activation="tanh",
-            observation_scale=self.observation_scale,
+            seen=self.observations(environment),
             nu_scale=self.nu_scale,
             stay=self.stay,
         )

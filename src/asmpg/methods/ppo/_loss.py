@@ -43,8 +43,7 @@ def policy_loss(
     """`-E min(rho A, clip(rho, 1 +- clip) A) - entropy E H(p)`, with `rho = p(a) / p_old(a)`."""
     segment = batch.segment
     laws = policy.laws(batch.memory, segment.past, segment.observations, segment.actions)
-    chosen = jnp.take_along_axis(laws.log_laws, segment.actions[..., None], axis=-1)[..., 0]
-    difference = chosen - batch.log_probability
+    difference = laws.log_probability(segment.actions) - batch.log_probability
     ratio = jnp.exp(difference)
     within = jnp.clip(ratio, 1 - clip, 1 + clip)
     gains = jnp.minimum(ratio * batch.advantages, within * batch.advantages)

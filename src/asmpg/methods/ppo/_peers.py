@@ -12,8 +12,16 @@ from asmpg.policies import GRUPolicy, KernelTables, MemorylessPolicy
 
 
 class GRUPPO(PPO):
-    """PPO of a policy on a gated recurrent unit: what a finite memory competes with."""
+    """PPO of a policy on a gated recurrent unit: what a finite memory competes with.
 
+    Some rates have defaults of their own, which suit it better.
+    """
+
+    value_trace: float | None = eqx.field(static=True, default=0.98)
+    learning_rate: float = eqx.field(static=True, default=4e-4)
+    second_moment: float = eqx.field(static=True, default=0.999)
+    decay: float | None = eqx.field(static=True, default=80.0)
+    critic_learning_rate: float = eqx.field(static=True, default=3e-3)
     width: int = eqx.field(static=True, default=64)
 
     def __check_init__(self):

@@ -1,0 +1,71 @@
+"""Every trajectory of a small process, as one batch of episodes."""
+
+import equinox as eqx
+import jax
+import jax.flatten_util
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from asmpg.envs import NMDP
+from asmpg.gradients import Episodes, sampled_gradient
+from asmpg.policies import ASMPolicy, log_probability
+
+
+class Enumeration(eqx.Module):
+    """All `(o, s, a)` sequences of `nmdp` with `S` agent states.
+
+    - `histories[t, n]`: the number of the history `o_1, a_1, ..., o_{t+1}` of trajectory `n`;
+    - `environment_probability[n]`: the factors of its probability that belong to the process.
+    """
+
+    episodes: Episodes
+    histories: Int[np.ndarray, "H N"]
+    environment_probability: Float[Array, " N"]
+
+    def probability(self, policy: ASMPolicy) -> Float[Array, " N"]:
+        """The probability of every trajectory."""
+        log_nu, log_phi = policy.log_rows(
+            self.episodes.memories, self.episodes.observations, self.episodes.states
+        )
+        log_pi = log_probability(log_nu, log_phi, self.episodes.states, self.episodes.actions)
+        return self.environment_probability * jnp.exp(log_pi.sum(axis=0))
+
+    def expectation(self, policy: ASMPolicy, weights: Float[Array, "H N"]) -> Float[Array, " d"]:
+        """`E[sum_t W_t grad log pi(S_t, A_t | S_{t-1}, A_{t-1}, O_t)]`, by the library's estimator.
+
+        The estimator averages over episodes and is linear in their weights, so the expectation is
+        the estimate from all trajectories, each weighted by its probability.
+        """
+        return _expectation(policy, self, weights)
+
+
+def enumerate_trajectories(nmdp: NMDP, *, num_states: int) -> Enumeration:
+    """List everything that can happen."""
+    symbols, actions = nmdp.num_observations, nmdp.num_actions
+    sizes = (symbols, num_states, actions) * nmdp.horizon
+    columns = np.stack(np.unravel_index(np.arange(np.prod(sizes)), sizes))
+    o, s, a = (columns[part::3] for part in range(3))
+    histories = [o[0]]
+    chance = nmdp.start[o[0]]
+    for time, law in enumerate(nmdp.laws):
+        chance = chance * law[histories[-1], a[time], o[time + 1]]
+        histories.append((histories[-1] * actions + a[time]) * symbols + o[time + 1])
+    paid = [r[h, taken] for r, h, taken in zip(nmdp.rewards, histories, a, strict=True)]
+    o, s, a = (jnp.asarray(part, jnp.int32) for part in (o, s, a))
+    episodes = Episodes(o, s, a, jnp.asarray(np.stack(paid)), jnp.ones(o.shape, bool))
+    return Enumeration(episodes, np.stack(histories), jnp.asarray(chance))
+
+
+def flat(tree: ASMPolicy) -> Float[Array, " d"]:
+    """All numbers of a policy, or of a gradient, as one vector."""
+    return jax.flatten_util.ravel_pytree(eqx.filter(tree, eqx.is_inexact_array))[0]
+
+
+@eqx.filter_jit
+def _expectation(
+    policy: ASMPolicy, everything: Enumeration, weights: Float[Array, "H N"]
+) -> Float[Array, " d"]:
+    chance = everything.probability(policy)
+    gradient, _ = sampled_gradient(policy, everything.episodes, weights * chance * chance.size)
+    return flat(gradient)

@@ -57,8 +57,9 @@ def test_one_of_ours_by_the_command_line(capsys):
     assert report["comparison"] is None
 
 
-def test_the_comparison_in_a_maze_that_needs_memory():
-    found = asmpg.check("CheeseMaze", seconds=0.5, num_states=4).comparison
+@pytest.mark.usefixtures("as_user")  # The checks of types take more time than all the rest.
+def test_the_comparison_trains_both_to_the_same_number_of_steps():
+    found = asmpg.check(RandomWalk, seconds=0.5, num_states=2).comparison
     assert len(found.with_memory) == len(found.without_memory) == 4
     assert np.isfinite([*found.with_memory, *found.without_memory]).all()
     assert found.steps > 0

@@ -139,14 +139,14 @@ def test_a_gymnax_environment_is_compiled_and_its_time_limit_is_no_end(tmp_path)
     agent = asmpg.ASMPG(
         **SMALL, episodes_per_update=20, optimiser="adam", learning_rate=0.05
     ).learn(
-        RecallEnv(), out=tmp_path / "run", **options | {"steps": 12_000, "evaluate_every": 4000}
+        RecallEnv(), out=tmp_path / "run", **options | {"steps": 24_000, "evaluate_every": 12_000}
     )
-    # Without memory 3 of 6 is the most; with it, 6.
-    assert agent.result.rows[-1]["undiscounted_return"] > 4.5
+    assert agent.result.config.interface.name == "Recall"
     assert asmpg.load(tmp_path / "run").num_states == 2
     with pytest.raises(ValueError, match="Recall, was given in Python"):
         asmpg.evaluate(tmp_path / "run")
-    entry = asmpg.evaluate(tmp_path / "run", episodes=50, environment=RecallEnv())[0]
+    entry = asmpg.evaluate(tmp_path / "run", episodes=200, environment=RecallEnv())[0]
+    # Without memory 3.5 of 6 is the most: the symbol is seen at the first step only.
     assert entry["undiscounted_return"] > 4.5
 
 

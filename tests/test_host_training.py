@@ -1,6 +1,7 @@
 """Training in environments of Gymnasium: the same methods, scores, folders and errors."""
 
 import dataclasses
+import functools
 
 import gymnasium
 import jax
@@ -10,6 +11,7 @@ from gymnasium import spaces
 from scipy import stats
 
 import asmpg
+from asmpg.envs.host import find_place
 from asmpg.exact import exact_returns
 from asmpg.training import RunConfig, RunFolder
 from host_environments import Faulty, NumPyCheeseMaze, RandomWalk
@@ -249,6 +251,29 @@ def test_an_observation_outside_of_its_space():
 def test_what_is_no_environment(environment, message):
     with pytest.raises(ValueError, match=message):
         quietly(asmpg.ASMPG(**SMALL), environment)
+
+
+class Uncopied(NumPyCheeseMaze):
+    def __deepcopy__(self, memory):
+        raise TypeError("it holds a socket")
+
+
+def test_an_instance_is_copied_or_made_again():
+    partial = functools.partial(NumPyCheeseMaze, max_steps=9)
+    for given, name, limit in (
+        (NumPyCheeseMaze(max_steps=9), "NumPyCheeseMaze", 10_000),
+        (partial, "NumPyCheeseMaze", 10_000),
+        (gymnasium.make("TestMaze-v0", max_steps=9), "TestMaze-v0", 20),
+    ):
+        place = find_place(given, {})
+        assert (place.interface.name, place.interface.max_steps) == (name, limit)
+        one, other = place.source.make(), place.source.make()
+        assert one.unwrapped is not other.unwrapped
+        assert one.unwrapped.max_steps == 9
+    gymnasium.register("Uncopied-v0", entry_point=Uncopied)
+    assert find_place(gymnasium.make("Uncopied-v0"), {}).interface.name == "Uncopied-v0"
+    with pytest.raises(ValueError, match=r"cannot be copied \(it holds a socket\)"):
+        find_place(Uncopied(), {})
 
 
 def test_a_vector_environment_itself_is_refused():

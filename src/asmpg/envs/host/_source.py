@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import functools
 import importlib
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
@@ -113,11 +114,11 @@ def source_of(given: Any, *, name: str | None, vectorization: Vectorization) -> 
             "hand in a function that makes it, lambda: gymnasium.make_vec(...)"
         )
     if not isinstance(given, gymnasium.Env):
-        label = getattr(given, "__name__", type(given).__name__).replace("<lambda>", "environment")
+        named = given.func if isinstance(given, functools.partial) else given
+        label = getattr(named, "__name__", type(named).__name__).replace("<lambda>", "environment")
         return HostSource(name or label, given, False, vectorization)
     label = given.spec.id if given.spec is not None else type(given.unwrapped).__name__
-    make = _MakeById(given.spec, {}) if given.spec is not None else _Copy(given)
-    return HostSource(name or label, make, False, vectorization)
+    return HostSource(name or label, _Copy(given), False, vectorization)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -137,6 +138,9 @@ class _Copy:
         try:
             return copy.deepcopy(self.original)
         except Exception as error:
+            spec = self.original.spec
+            if spec is not None and all(w.kwargs is not None for w in spec.additional_wrappers):
+                return _MakeById(spec, {})()
             raise ValueError(
                 f"environment cannot be copied ({error}): hand in a function that makes it"
             ) from None

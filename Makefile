@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: quickstart test lint types unit clean
+.PHONY: quickstart test lint types unit docs clean
 
 ## The main job: the environments with their yardsticks, and a small study of the methods.
 quickstart: .venv/installed
@@ -25,6 +25,11 @@ types: .venv/installed-dev
 unit: .venv/installed-dev
 	@echo "==> Running the tests"
 	$(BIN)/python -m pytest -n auto
+
+## The documentation as web pages, in build/docs.
+docs: .venv/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	$(BIN)/mkdocs build --strict
 
 .venv/installed: pyproject.toml constraints.txt
 	@echo "==> Creating .venv and installing asmpg"

@@ -1,29 +1,55 @@
-"""Every Python block of the README and the docs runs as it stands."""
+"""Every Python block of the README and the docs runs, and every command is understood."""
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
+from asmpg._command_line import read_command
+from asmpg.cli import COMMANDS
+
 ROOT = Path(__file__).parent.parent
-BLOCKS = [
-    pytest.param(block, id=f"{path.name}-{number}")
-    for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-    for number, block in enumerate(re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL))
-]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-@pytest.mark.parametrize("block", BLOCKS)
-def test_the_block_runs(block):
-    exec(compile(block, "block", "exec"), {})
+def blocks(page, language):
+    return re.findall(rf"```{language}\n(.*?)```", page.read_text(), re.DOTALL)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.usefixtures("as_user")
+def test_the_blocks_of_a_page_run_in_their_order(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for number, block in enumerate(blocks(page, "python")):
+        exec(compile(block, f"{page.name}, block {number}", "exec"), names)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_commands_of_a_page_are_understood(page):
+    for block in blocks(page, "sh"):
+        for line in block.splitlines():
+            words = shlex.split(line, comments=True)
+            if words[:1] == ["asmpg"]:
+                read_command(COMMANDS, words[1:], prog="asmpg", description="")
 
 
 def test_there_are_blocks():
-    assert len(BLOCKS) >= 4
+    assert sum(len(blocks(page, "python")) for page in PAGES) >= 15
+    assert sum("asmpg " in block for page in PAGES for block in blocks(page, "sh")) >= 3
+
+
+def test_every_page_is_in_the_navigation():
+    navigation = (ROOT / "mkdocs.yml").read_text()
+    for page in PAGES[1:]:
+        place = page.relative_to(ROOT / "docs")
+        entry = place if place.parent == Path() else f"{place.parent}/"
+        assert re.search(rf": {re.escape(str(entry))}$", navigation, re.MULTILINE), place
 
 
 def test_local_links_lead_somewhere():
-    for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+    for path in PAGES:
         for target in re.findall(r"\]\(([^)#]+)\)", path.read_text()):
             if "://" not in target:
                 assert (path.parent / target).exists(), f"{path.name}: {target}"

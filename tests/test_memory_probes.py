@@ -70,7 +70,5 @@ def test_so_many_agent_states_suffice(probe):
     controller = controller_for(environment)
     assert len(controller["control"]) == probe.num_states
     tables = KernelTables.deterministic(**controller)
-    found = exact_returns(
-        environment.model, tables, horizon=environment.max_steps, discount=0.99
-    )
+    found = exact_returns(environment.model, tables, horizon=environment.max_steps, discount=0.99)
     np.testing.assert_allclose(found.undiscounted, probe.optimum, rtol=1e-5)

@@ -57,13 +57,14 @@ def train(
         Literal["constant", "decreasing"] | None, _option("constant|decreasing")
     ] = None,
     barrier: Annotated[float | None, _option("FLOAT")] = None,
+    vectorization: Literal["sync", "async"] = "sync",
     option: Annotated[tuple[str, ...], UseAppendAction, _value("NAME=VALUE")] = (),
     environment_option: Annotated[tuple[str, ...], UseAppendAction, _value("NAME=VALUE")] = (),
 ) -> None:
     """Train a policy with memory in an environment, once for each seed.
 
     Args:
-        environment: One of those that `asmpg envs` shows.
+        environment: One of those that `asmpg envs` shows, or any id of Gymnasium, module:Name-v0.
         seeds: How many seeds, the paper's first, or which: 1952,5235. One alone: 1952,
         steps: Environment steps of each seed.
         out: Folder of the run; runs/ENVIRONMENT-METHOD if left out.
@@ -90,6 +91,7 @@ def train(
         learning_rate: Step size.
         schedule: Constant step size, or one that falls with the square root of the updates.
         barrier: Weight of the log-barrier.
+        vectorization: Environments of Gymnasium in this process, or each in a process of its own.
         option: Any other option of the method, say start=zeros; may be given several times.
         environment_option: An option of the environment, say max_steps=100; likewise.
     """
@@ -238,6 +240,36 @@ def verify(
         sys.exit(1)
 
 
+def check(
+    environment: Annotated[str, Positional, arg(metavar="ENVIRONMENT")],
+    *,
+    seconds: float = 60.0,
+    num_states: int = 8,
+    json: bool = False,
+    environment_option: Annotated[tuple[str, ...], UseAppendAction, _value("NAME=VALUE")] = (),
+) -> None:
+    """Tell whether an environment fits, what it costs, and whether memory helps in it.
+
+    Args:
+        environment: One of ours, or any id of Gymnasium, module:Name-v0.
+        seconds: How long to compare a policy with memory and one without; 0 leaves that out.
+        num_states: Agent states of the policy with memory.
+        json: Print JSON instead of text.
+        environment_option: An option of the environment; may be given several times.
+    """
+    from asmpg.study import run_commands
+
+    run_commands.show_check(
+        environment,
+        seconds=seconds,
+        num_states=num_states,
+        as_json=json,
+        options=run_commands.read_options(
+            "environment-option", {"environment_option": environment_option}
+        ),
+    )
+
+
 COMMANDS = {
     "train": train,
     "evaluate": evaluate,
@@ -246,6 +278,7 @@ COMMANDS = {
     "report": report,
     "envs": envs,
     "verify": verify,
+    "check": check,
 }
 
 

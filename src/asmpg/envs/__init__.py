@@ -8,6 +8,8 @@ from asmpg.envs._finite_environment import (
 )
 from asmpg.envs._finite_environment import FiniteEnvironment as FiniteEnvironment
 from asmpg.envs._finite_model import FiniteModel as FiniteModel
+from asmpg.envs._gymnax import GymnaxEnvironment as GymnaxEnvironment
+from asmpg.envs._gymnax import from_gymnax as from_gymnax
 from asmpg.envs._nmdp import NMDP as NMDP
 from asmpg.envs._registry import make as make
 from asmpg.envs._registry import register as register

@@ -32,12 +32,13 @@ from asmpg.methods._observations import observation_kind
 from asmpg.methods._rates import adam_by_kind
 from asmpg.policies import (
     Activation,
+    AgentMemory,
     ASMActor,
     ASMPolicy,
     TimeIndexedPolicy,
     actor,
 )
-from asmpg.rollouts import play_episodes
+from asmpg.rollouts import Gathering, HostRows, play_episodes
 
 Objective = Literal["discounted", "episodic"]
 Estimator = Literal["sampled", "marginal"]
@@ -73,6 +74,7 @@ class ASMPG(Method[Learner]):
     """
 
     metric_names: ClassVar[tuple[str, ...]] = ("gradient_norm", "nu_entropy", "phi_entropy")
+    learned: ClassVar[str] = "policy"
 
     num_states: int | None = eqx.field(static=True, default=None)
     hidden: int | None = eqx.field(static=True, default=None)
@@ -161,6 +163,35 @@ class ASMPG(Method[Learner]):
         """Play `episodes_per_update` episodes and take one step along their gradient."""
         player = self.actor(learner)
         episodes = play_episodes(environment, player, key, num_episodes=self.episodes_per_update)
+        return self._improved(learner, episodes)
+
+    @property
+    def gathering(self) -> Gathering:
+        """Whole episodes."""
+        return Gathering(self.episodes_per_update)
+
+    def note(self, before: AgentMemory, after: AgentMemory) -> Int[Array, ""]:
+        """The agent state."""
+        del before
+        return after.state
+
+    def learn_from(
+        self, learner: Learner, rows: HostRows, key: Key[Array, ""]
+    ) -> tuple[Learner, Experience, Metrics]:
+        """One step along the gradient of whole episodes."""
+        del key
+        segment = rows.segment
+        assert segment.valid is not None
+        return self._improved(
+            learner,
+            Episodes(
+                segment.observations, rows.notes, segment.actions, segment.rewards, segment.valid
+            ),
+        )
+
+    def _improved(
+        self, learner: Learner, episodes: Episodes
+    ) -> tuple[Learner, Experience, Metrics]:
         learner, metrics = self.update(learner, episodes)
         seen = (episodes.observations, episodes.rewards, metrics["gradient_norm"])
         experience = Experience(

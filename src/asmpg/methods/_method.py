@@ -1,7 +1,7 @@
 """The contract of what learns."""
 
 import abc
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import equinox as eqx
 import jax
@@ -10,6 +10,10 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from asmpg.envs import Environment
 from asmpg.policies import Actor, ASMPolicy, KernelTables
+from asmpg.rollouts import Gathering, HostRows, Stream
+
+if TYPE_CHECKING:
+    from asmpg.training import Agent
 
 LearnerState = TypeVar("LearnerState")
 #: Numbers that tell how an update went, by name.
@@ -31,6 +35,18 @@ class Method(eqx.Module, Generic[LearnerState]):
     metric_names: ClassVar[tuple[str, ...]]
     #: Whether its seeds are better run abreast on CPUs too: many small operations in sequence.
     abreast: ClassVar[bool] = False
+    #: The part of the learner that acts once learning is over.
+    learned: ClassVar[str]
+
+    def learn(self, environment: Any, **options: Any) -> "Agent":
+        """Train on `environment`, and return the agent: see `asmpg.training.learn`.
+
+        >>> agent = asmpg.ASMPPO(num_states=8).learn("asmpg/CheeseMaze-v0", steps=100_000)
+        """
+        # The one door to a later room, for the sake of those who call it.
+        from asmpg.training import learn
+
+        return learn(self, environment, **options)
 
     @abc.abstractmethod
     def initialise(self, environment: Environment[Any], key: Key[Array, ""]) -> LearnerState:
@@ -45,6 +61,31 @@ class Method(eqx.Module, Generic[LearnerState]):
     @abc.abstractmethod
     def actor(self, learner: LearnerState, *, greedy: bool = False) -> Actor[Any]:
         """What has been learned, ready to play."""
+
+    @property
+    @abc.abstractmethod
+    def gathering(self) -> Gathering:
+        """What is played for each update, where environments are stepped on the host."""
+
+    @abc.abstractmethod
+    def learn_from(
+        self, learner: LearnerState, rows: HostRows, key: Key[Array, ""]
+    ) -> tuple[LearnerState, Experience, Metrics]:
+        """One update from what `player(learner)` played on the host."""
+
+    def player(self, learner: LearnerState) -> Actor[Any]:
+        """Who plays while learning."""
+        return self.actor(learner)
+
+    def note(self, before: Any, after: Any) -> Any:
+        """What `learn_from` must know of the memory before and after each step."""
+        del before, after
+        return ()
+
+    def restarted(self, learner: LearnerState, stream: Stream) -> LearnerState:
+        """The learner with new episodes begun in all environments, where it keeps track of them."""
+        del stream
+        return learner
 
     def kernels(self, learner: LearnerState) -> ASMPolicy | None:
         """The agent-state policy that has been learned; `None` if it is of another kind."""

@@ -37,6 +37,22 @@ class Segment(eqx.Module):
     ended: Bool[Array, "T N"]
     #: The action before the first row; means nothing where an episode starts there.
     action_before: Int[Array, " N"]
+    #: Which rows were played; the others, where there are any, are padding: episodes of one step
+    #: that mean nothing. `None`: all of them.
+    valid: Bool[Array, "T N"] | None = None
+
+    @property
+    def played_steps(self) -> Int[Array, ""]:
+        """The number of steps."""
+        if self.valid is None:
+            return jnp.asarray(self.rewards.size, jnp.int32)
+        return self.valid.sum(dtype=jnp.int32)
+
+    @property
+    def played_ends(self) -> Int[Array, ""]:
+        """The number of episodes that ended."""
+        ended = self.ended if self.valid is None else self.ended & self.valid
+        return ended.sum(dtype=jnp.int32)
 
     @property
     def past(self) -> AgentMemory:

@@ -68,6 +68,12 @@ def show(
             console.print(f"Drew {path}")
 
 
+def entries(name: str | None = None, *, recompute: bool = False) -> list[dict[str, Any]]:
+    """What `asmpg envs --json` prints, of one environment or of all of the paper's."""
+    environments = [make(known) for known in ([name] if name else PAPER_SIZES)]
+    return [_entry(each, yardsticks(each, recompute=recompute)) for each in environments]
+
+
 def _entry(environment: Environment[Any], values: Yardsticks) -> dict[str, Any]:
     return {
         "name": environment.name,

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from asmpg.envs import registered_names
+from asmpg.study.check import check
 from asmpg.study.learning_curve import plot
 from asmpg.training import (
     Callback,
@@ -53,7 +55,7 @@ def start(given: Mapping[str, Any], *, out: Path | None, tensorboard: bool, quie
         environment_options=read_options("environment-option", given),
         method_options={**options, **read_options("option", given)},
     )
-    folder = f"{config.environment.replace('/', '-')}-{config.method}"
+    folder = f"{re.sub('[/:]', '-', config.environment)}-{config.method}"
     _train(config, out or Path("runs") / folder, tensorboard=tensorboard, quiet=quiet)
 
 
@@ -116,6 +118,19 @@ def show_evaluation(
             table.add_row("exact", *(f"{value:.3g}" for value in exact), style="dim")
     Console().print(table)
     print("± standard error; all digits with --json")
+
+
+def show_check(
+    environment: str, *, seconds: float, num_states: int, as_json: bool, options: Mapping[str, Any]
+) -> None:
+    """Look at an environment, and print what was found."""
+    with Console(stderr=True).status(f"Checking {environment}"):
+        report = check(
+            environment, seconds=seconds, num_states=num_states, environment_options=options
+        )
+    if not report.fits:
+        raise ValueError(str(report))
+    print(json.dumps(report.to_dict(), indent=2) if as_json else report)
 
 
 def plot_and_show(run: Path, *, out: Path | None) -> None:

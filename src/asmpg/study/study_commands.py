@@ -36,8 +36,11 @@ def run(
     patience: float,
     retries: int,
     quiet: bool,
-) -> None:
-    """Run what is missing of a study, then write its tables, figures and report."""
+) -> Path:
+    """Run what is missing of a study, then write its tables, figures and report.
+
+    Returns the folder of the study.
+    """
     if jobs is not None:
         check_integer("jobs", jobs, low=1)
     check_number("patience", patience, low=1)
@@ -65,12 +68,14 @@ def run(
         _finish(folder, quiet=quiet)
     if failed:
         raise TrainingError(_account(failed, folder))
+    return path
 
 
-def report(path: Path) -> None:
-    """Write tables, figures and report of a study, as far as it is."""
+def report(folder: str | Path) -> Path:
+    """Write tables, figures and report of a study, as far as it is; returns the report's path."""
     _leave_the_gpu_to_the_jobs()
-    _finish(StudyFolder(path), quiet=False)
+    _finish(StudyFolder(Path(folder)), quiet=False)
+    return Path(folder) / "report.html"
 
 
 def _leave_the_gpu_to_the_jobs() -> None:

@@ -10,6 +10,8 @@ from asmpg.training._callback import Row as Row
 from asmpg.training._config import RunConfig as RunConfig
 from asmpg.training._config import default_seeds as default_seeds
 from asmpg.training._evaluate import evaluate as evaluate
+from asmpg.training._learn import learn as learn
+from asmpg.training._learn import preset_name as preset_name
 from asmpg.training._load import load as load
 from asmpg.training._loop import train as train
 from asmpg.training._program import Evaluation as Evaluation

@@ -1,7 +1,8 @@
 """What a user holds after training: a policy that acts, with its memory handed in and out."""
 
+import os
 from collections.abc import Callable, Sequence
-from typing import Any, SupportsIndex
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import equinox as eqx
 import jax
@@ -20,6 +21,11 @@ from asmpg.training._agent_arguments import (
     reward_batch,
     start_batch,
 )
+from asmpg.training._checkpoint import save
+from asmpg.training._recipe import Recipe
+
+if TYPE_CHECKING:
+    from asmpg.training._result import TrainingResult
 
 
 class Agent:
@@ -44,11 +50,21 @@ class Agent:
         *,
         policy: ASMPolicy | None = None,
         seed: int = 0,
+        recipe: Recipe | None = None,
+        learned: Any = None,
     ):
-        """`make_actor(greedy)` plays; `policy` can be looked into, where it is an ASM policy."""
+        """`make_actor(greedy)` plays; `policy` can be looked into, where it is an ASM policy.
+
+        `recipe` and `learned` are what `save` writes; the observations that the recipe's interface
+        reads are those that the agent takes.
+        """
         self._actors = {greedy: make_actor(greedy) for greedy in (False, True)}
         self.observation_space = observation_space
         self.policy = policy
+        #: The run that the agent is from, where `learn` or `train` has just made it.
+        self.result: TrainingResult | None = None
+        self._recipe = recipe
+        self._learned = learned
         self._empty_memory = jax.eval_shape(self._actors[False].start, jax.random.key(0))
         self.seed(seed)
 
@@ -91,7 +107,7 @@ class Agent:
             of arrays with an entry for each of the `n`. That of an ASM policy holds agent states,
             actions and the numbers of actions played.
         """
-        observations, single = observation_batch(observation, self.observation_space)
+        observations, single = observation_batch(self._read(observation), self.observation_space)
         number = len(observations)
         memory = None if state is None else memory_batch(state, self._empty_memory, number)
         memory, actions = _act(
@@ -104,7 +120,7 @@ class Agent:
             jnp.asarray(self._generator.integers(2**31), jnp.int32),
         )
         after = tuple(np.asarray(leaf) for leaf in jax.tree.leaves(memory))
-        played = np.asarray(actions, np.int64)
+        played = np.asarray(actions, np.int64) + self._first_action
         return (played[0] if single else played), after
 
     def nu(
@@ -120,7 +136,7 @@ class Agent:
         `state` and `action` are `None` at the start of an episode. `time`, the number of actions
         played, matters to time-indexed policies only.
         """
-        given = (state, action, observation)
+        given = (state, action, self._read(observation))
         return _kernels.nu(self._asm_policy(), self.observation_space, given, time)
 
     def phi(
@@ -135,7 +151,28 @@ class Agent:
         The action of a joint kernel depends on the input as well: it is `given` as the first three
         arguments of `nu`. `time` is as for `nu`.
         """
+        if given is not None:
+            given = (given[0], given[1], self._read(given[2]))
         return _kernels.phi(self._asm_policy(), self.observation_space, state, given, time)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the agent into one file of arrays and JSON, for `asmpg.load`.
+
+        >>> agent.save("cheese.npz")
+        """
+        if self._recipe is None:
+            raise ValueError("only an agent from training can be saved, not one made of a policy")
+        save(path, self._learned, self._recipe.to_dict())
+
+    def _read(self, observation: ArrayLike) -> ArrayLike:
+        # For our own environments, `observation_batch` says all there is to say.
+        if self._recipe is None or not self._recipe.interface.on_host:
+            return observation
+        return self._recipe.interface.reader.read_any(observation)
+
+    @property
+    def _first_action(self) -> int:
+        return 0 if self._recipe is None else self._recipe.interface.first_action
 
     @property
     def num_states(self) -> int:

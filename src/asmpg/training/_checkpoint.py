@@ -34,13 +34,23 @@ def save(path: str | os.PathLike[str], tree: Any, meta: dict[str, Any]) -> None:
     write_atomically(Path(path), write)
 
 
-def load(path: str | os.PathLike[str], like: Tree) -> tuple[Tree, dict[str, Any]]:
+def load(
+    path: str | os.PathLike[str], like: Tree, *, within: str = ""
+) -> tuple[Tree, dict[str, Any]]:
     """Read what `save` wrote, into the shape of `like`: arrays or `jax.ShapeDtypeStruct`s.
+
+    With `within`, say `learner/policy/`, `like` is that part of what was saved, and the rest is not
+    looked at.
 
     Raises a `CheckpointError` for a file that is damaged, foreign or does not fit `like`.
     """
     stored = _read(Path(path), only_meta=False)
     meta = _decode(Path(path), stored.pop(_META))
+    stored = {
+        name.removeprefix(within): entry
+        for name, entry in stored.items()
+        if name.startswith(within)
+    }
     leaves, structure = tree_flatten_with_path(like)
     wanted = dict(_arrays(like))
     for name in sorted(wanted.keys() ^ stored.keys()):

@@ -4,14 +4,15 @@ import dataclasses
 import functools
 import json
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import equinox as eqx
 import jax.numpy as jnp
 
 from asmpg._check import check_integer, check_one_of
-from asmpg.envs import make
-from asmpg.methods import PAPER_SEEDS, PRESETS
+from asmpg.envs import Environment
+from asmpg.envs.host import DescribedEnvironment, Interface, Place, find_place
+from asmpg.methods import PAPER_SEEDS, PRESETS, Method
 from asmpg.training._program import Program
 
 #: Stands for a number that is the preset's, until the configuration is made.
@@ -32,9 +33,12 @@ class RunConfig:
     """A run: `method` learns in `environment`, once for each of `seeds`.
 
     What is left out is as the environment and the method have it, `steps` and `evaluate_every` too.
-    Every `evaluate_every`
-    steps of a seed, `evaluation_episodes` fresh episodes are played, by the most probable agent
-    states and actions if `greedy`.
+    Every `evaluate_every` steps of a seed, `evaluation_episodes` fresh episodes are played, by the
+    most probable agent states and actions if `greedy`.
+
+    `environment` is one of ours by name, or an id of Gymnasium, stepped on the host with the given
+    `vectorization`. Such a run, and one whose environment is given in Python, records the
+    `interface` of its environment.
 
     >>> RunConfig("CheeseMaze", method_options={"num_states": 4}, steps=100_000)
     """
@@ -48,6 +52,8 @@ class RunConfig:
     evaluate_every: int = _OF_THE_METHOD
     evaluation_episodes: int = 100
     greedy: bool = False
+    vectorization: Literal["sync", "async"] = "sync"
+    interface: Interface | None = None
 
     def __post_init__(self):
         _check_kind("environment", self.environment, str, "a name")
@@ -65,15 +71,47 @@ class RunConfig:
         check_integer("evaluate_every", self.evaluate_every, low=1)
         check_integer("evaluation_episodes", self.evaluation_episodes, low=1)
         _check_kind("greedy", self.greedy, bool, "True or False")
+        check_one_of("vectorization", self.vectorization, ("sync", "async"))
 
-    def build(self) -> Program:
-        """The compiled program of this run; a `ValueError` if its parts do not go together."""
-        environment = make(self.environment, **self.environment_options)
+    def place(self, given: object | None = None) -> Place:
+        """The environment, ready to be trained in: `given`, or what the name stands for."""
+        if given is None and self.interface is not None and not self.interface.by_name:
+            raise ValueError(
+                f"environment must be handed in again: that of this run, {self.environment}, was "
+                "given in Python"
+            )
+        return find_place(
+            self.environment if given is None else given,
+            self.environment_options if given is None else {},
+            name=self.environment,
+            vectorization=self.vectorization,
+        )
+
+    def recording(self, place: Place, *, given: bool) -> "RunConfig":
+        """With the interface of `place`, unless the name alone stands for all of it."""
+        if place.source is None and not given:
+            return self
+        interface = dataclasses.replace(place.interface, by_name=not given)
+        return dataclasses.replace(self, interface=interface)
+
+    def make_method(self) -> Method[Any]:
+        """The method with its options."""
         preset = PRESETS[self.method]
         accepted = [field.name for field in dataclasses.fields(preset.method)]
         for name in self.method_options:
             check_one_of(f"options of {self.method}", name, accepted)
-        learning = preset.method(**{**preset.options, **self.method_options})
+        return preset.method(**{**preset.options, **self.method_options})
+
+    def described(self) -> Environment[Any]:
+        """The environment, or its description where that is recorded: enough for its agents."""
+        if self.interface is not None:
+            return DescribedEnvironment(self.interface)
+        return self.place().environment
+
+    def build(self, environment: Environment[Any] | None = None) -> Program:
+        """The compiled program of this run; a `ValueError` if its parts do not go together."""
+        environment = self.described() if environment is None else environment
+        learning = self.make_method()
         program = Program(
             environment,
             learning,
@@ -94,7 +132,12 @@ class RunConfig:
         preset = PRESETS[self.method]
         defaults = {field.name: field.default for field in dataclasses.fields(preset.method)}
         options = {**defaults, **preset.options, **self.method_options}
-        config = dataclasses.asdict(self) | {"method_options": options}
+        config = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        config |= {"method_options": options}
+        if self.interface is None:
+            del config["interface"], config["vectorization"]
+        else:
+            config["interface"] = self.interface.to_dict()
         try:
             return json.loads(json.dumps(config, allow_nan=False))
         except (TypeError, ValueError) as error:
@@ -108,7 +151,10 @@ class RunConfig:
             check_one_of("keys of the configuration", name, known)
         if "environment" not in config:
             raise ValueError("the configuration must have an environment")
-        return cls(**{name: _frozen(value) for name, value in config.items()})
+        fields = {name: _frozen(value) for name, value in config.items()}
+        if fields.get("interface") is not None:
+            fields["interface"] = Interface.from_dict(fields["interface"])
+        return cls(**fields)
 
     def differences(self, other: "RunConfig") -> list[str]:
         """A line for each key whose value is another one in `other`."""

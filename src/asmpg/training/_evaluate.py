@@ -1,6 +1,8 @@
 """Measuring trained policies with as many fresh episodes as asked for."""
 
 import math
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +13,10 @@ from jaxtyping import Array, Key
 
 from asmpg._check import check_integer
 from asmpg.envs import AbstractFiniteEnvironment
+from asmpg.envs.host import Place
 from asmpg.exact import exact_returns
-from asmpg.rollouts import EpisodeReturns, play_for_returns
+from asmpg.rollouts import EpisodeReturns, host_returns, play_for_returns
+from asmpg.training._host_lane import open_evaluation
 from asmpg.training._load import chosen_seed, standings
 from asmpg.training._program import Program
 from asmpg.training._run_folder import RunFolder, Which
@@ -30,23 +34,24 @@ def evaluate(
     greedy: bool = False,
     seed: int | None = None,
     which: Which = "best",
+    environment: object | None = None,
 ) -> list[dict[str, Any]]:
     """Play fresh episodes with the policy of each seed, or of `seed`, in the folder `run`.
 
     Each entry has means and, as `..._standard_error`, their standard errors; `reward_per_step` is
     pooled, all rewards over all steps. For finite models it has the exact values too. With
     `greedy`, the most probable agent states and actions are taken instead of drawn ones. The same
-    call gives the same numbers.
+    call gives the same numbers. An `environment` that was given in Python is handed in again.
     """
     check_integer("episodes", episodes, low=1)
     folder = RunFolder(run)
     known = standings(folder, which)
     chosen = chosen_seed(known, seed, run=run, which=which)
-    program = folder.config.build()
+    place = folder.config.place(environment)
+    program = folder.config.build(place.environment)
     entries = []
     for each in known if seed is None else [chosen]:
         state, _ = folder.load(program, each, which)
-        key = jax.random.fold_in(jax.random.key(each), _STREAM)
         entries.append(
             {
                 "seed": each,
@@ -54,7 +59,7 @@ def evaluate(
                 "steps": int(state.steps),
                 "episodes": episodes,
                 "greedy": greedy,
-                **_sampled(program, state.learner, key, episodes, greedy=greedy),
+                **_sampled(program, place, state.learner, each, episodes, greedy=greedy),
                 **_exact(program, state.learner, greedy=greedy),
             }
         )
@@ -62,16 +67,10 @@ def evaluate(
 
 
 def _sampled(
-    program: Program, learner: Any, key: Key[Array, ""], episodes: int, *, greedy: bool
+    program: Program, place: Place, learner: Any, seed: int, episodes: int, *, greedy: bool
 ) -> dict[str, float]:
-    played = []
-    for place, begin in enumerate(range(0, episodes, _BATCH)):
-        number = min(_BATCH, episodes - begin)
-        played.append(_play(program, learner, jax.random.fold_in(key, place), number, greedy))
-    discounted, undiscounted, length = (
-        np.concatenate([getattr(returns, name) for returns in played]).astype(float)
-        for name in ("discounted", "undiscounted", "lengths")
-    )
+    play = _play_compiled if place.source is None else partial(_play_on_host, place.source)
+    discounted, undiscounted, length = play(program, learner, seed, episodes, greedy)
     per_step = undiscounted.sum() / length.sum()
     spread = _standard_error(undiscounted - per_step * length) / length.mean()
     return {
@@ -84,6 +83,30 @@ def _sampled(
         "episode_length": float(length.mean()),
         "episode_length_standard_error": _standard_error(length),
     }
+
+
+def _play_compiled(
+    program: Program, learner: Any, seed: int, episodes: int, greedy: bool
+) -> Iterator[np.ndarray]:
+    key = jax.random.fold_in(jax.random.key(seed), _STREAM)
+    played = []
+    for place, begin in enumerate(range(0, episodes, _BATCH)):
+        number = min(_BATCH, episodes - begin)
+        played.append(_play(program, learner, jax.random.fold_in(key, place), number, greedy))
+    for name in ("discounted", "undiscounted", "lengths"):
+        yield np.concatenate([getattr(returns, name) for returns in played]).astype(float)
+
+
+def _play_on_host(
+    source: Any, program: Program, learner: Any, seed: int, episodes: int, greedy: bool
+) -> tuple[np.ndarray, ...]:
+    stage = open_evaluation(program, source, episodes, greedy)
+    try:
+        stage.reseed(seed, _STREAM)
+        stage.player.prepare(learner)
+        return host_returns(stage, num_episodes=episodes, discount=program.discount)
+    finally:
+        stage.driver.close()
 
 
 @eqx.filter_jit

@@ -38,6 +38,8 @@ class Lane(abc.ABC):
     standings: list[Standing]
     state: SeedState
     best: SeedState
+    #: How many lanes may be on their way at once; 0: all.
+    together: int = 0
 
     @abc.abstractmethod
     def advance(self, until: Sequence[int]) -> Outcome:
@@ -50,6 +52,13 @@ class Lane(abc.ABC):
     @abc.abstractmethod
     def split(self, state: SeedState) -> Iterator[SeedState]:
         """The states of the seeds, one by one."""
+
+    def warm_up(self) -> None:
+        """Compile whatever needs compiling; nothing else changes."""
+        self.advance([0] * len(self.seeds))
+
+    def close(self) -> None:  # noqa: B027
+        """Let go of what is not memory."""
 
     def save(self) -> Iterator[tuple[int, SavedSeed]]:
         """Each seed with what it could go on from."""
@@ -72,7 +81,7 @@ class SingleLane(Lane):
     def advance(self, until: Sequence[int]) -> Outcome:
         """Run the compiled program."""
         state, evaluation = self.program.advance(self.state, jnp.asarray(until[0]))
-        return _outcome(state, evaluation, axis=True)
+        return make_outcome(state, evaluation, axis=True)
 
     def commit(self, state: SeedState, improved: Sequence[bool]) -> None:
         """Keep the states."""
@@ -104,7 +113,7 @@ class StackedLane(Lane):
     def advance(self, until: Sequence[int]) -> Outcome:
         """Run the compiled program for all seeds at once."""
         state, evaluation = _advance_all(self.program, self.state, jnp.asarray(until))
-        return _outcome(state, evaluation, axis=False)
+        return make_outcome(state, evaluation, axis=False)
 
     def commit(self, state: SeedState, improved: Sequence[bool]) -> None:
         """Keep the states; the best ones are picked on the device."""
@@ -133,7 +142,8 @@ def make_lanes(
     ]
 
 
-def _outcome(state: SeedState, evaluation: Mapping[str, Array], *, axis: bool) -> Outcome:
+def make_outcome(state: SeedState, evaluation: Mapping[str, Any], *, axis: bool) -> Outcome:
+    """The end of a chunk; `axis`: of one seed, whose numbers lack the axis of seeds."""
     counts = {name: getattr(state, name) for name in ("steps", "episodes", "updates")}
     numbers = jax.device_get((counts, state.finite, dict(evaluation)))
     if axis:

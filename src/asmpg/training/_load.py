@@ -2,35 +2,65 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from asmpg._check import check_one_of
+from asmpg._errors import CheckpointError
+from asmpg.envs.host import Interface
+from asmpg.training import _checkpoint
 from asmpg.training._agent import Agent
-from asmpg.training._program import Program, SeedState
+from asmpg.training._config import RunConfig
+from asmpg.training._learned import blank_learner, with_learned
+from asmpg.training._recipe import Recipe
 from asmpg.training._run_folder import RunFolder, Which
 from asmpg.training._standing import Standing
 
 
 def load(run: str | Path, *, seed: int | None = None, which: Which = "best") -> Agent:
-    """The agent of the run in folder `run`.
+    """The agent in a file that `Agent.save` wrote, or that of the run in a folder.
 
-    Without `seed` it is that of the seed with the highest score, as of its best evaluation or, with
-    `which="last"`, of its last.
+    The environment is not needed, wherever it came from. In a folder, without `seed`, it is that of
+    the seed with the highest score, as of its best evaluation or, with `which="last"`, of its last.
 
     >>> agent = asmpg.load("runs/cheese", seed=1952)
     """
+    if Path(run).is_file():
+        return _load_file(Path(run), seed)
     folder = RunFolder(run)
     seed = chosen_seed(standings(folder, which), seed, run=run, which=which)
     program = folder.config.build()
-    state, _ = folder.load(program, seed, which)
-    return agent_of(program, state)
+    return agent_of(folder.config, folder.load_learned(program, seed, which))
 
 
-def agent_of(program: Program, state: SeedState) -> Agent:
-    """What a seed has learned by `state`, as an agent."""
+def agent_of(config: RunConfig, learner: Any) -> Agent:
+    """What `learner` has learned in a run, as an agent."""
+    described = config.described()
+    recipe = Recipe(config, config.interface or Interface.of(described, by_name=True))
+    return _agent(recipe, learner)
+
+
+def _load_file(path: Path, seed: int | None) -> Agent:
+    if seed is not None:
+        raise ValueError(f"seed must be None for a file, which holds one agent, got {seed}")
+    try:
+        recipe = Recipe.from_dict(_checkpoint.load_meta(path))
+        blank = blank_learner(recipe.method, recipe.environment)
+    except CheckpointError:
+        raise
+    except ValueError as error:
+        raise CheckpointError(f"{path} is not an agent, or is damaged: {error}") from None
+    learned, _ = _checkpoint.load(path, getattr(blank, recipe.method.learned))
+    return _agent(recipe, with_learned(recipe.method, blank, learned))
+
+
+def _agent(recipe: Recipe, learner: Any) -> Agent:
+    method = recipe.method
     return Agent(
-        lambda greedy: program.method.actor(state.learner, greedy=greedy),
-        program.environment.observation_space,
-        policy=program.method.kernels(state.learner),
+        lambda greedy: method.actor(learner, greedy=greedy),
+        recipe.environment.observation_space,
+        policy=method.kernels(learner),
+        recipe=recipe,
+        learned=getattr(learner, method.learned),
     )
 
 

@@ -11,8 +11,10 @@ import jax
 import numpy as np
 
 from asmpg._errors import TrainingError
+from asmpg.envs.host import Place
 from asmpg.training._callback import Callback, Callbacks, Row
 from asmpg.training._config import RunConfig
+from asmpg.training._host_lane import make_host_lanes
 from asmpg.training._interrupt import deferred_interrupt
 from asmpg.training._keeper import Keeper
 from asmpg.training._lanes import Lane, Outcome, make_lanes
@@ -33,6 +35,7 @@ def train(
     *,
     resume: bool = False,
     callbacks: Iterable[Callback] = (),
+    environment: object | None = None,
 ) -> TrainingResult:
     """Train every seed of `config`, into the folder `out` if one is given.
 
@@ -43,12 +46,19 @@ def train(
     repeat themselves, and so resume, bit for bit only with the environment variable
     `XLA_FLAGS=--xla_gpu_deterministic_ops=true`, at some cost in speed; the command line sets it.
 
-    Raises a `TrainingError` when a reward, an observation or a gradient is not a finite number, and
-    a `KeyboardInterrupt` on Ctrl-C, once the chunks in hand are done and on disk.
+    An `environment` of your own, as `learn` takes it, is handed in beside `config`, which knows it
+    by name only. Environments of Gymnasium are stepped on the host, seed after seed; what they are
+    in the middle of cannot be saved, so there a resumed run begins new episodes.
+
+    Raises a `TrainingError` when a reward, an observation or a gradient is not a finite number or
+    the environment raises, and a `KeyboardInterrupt` on Ctrl-C, once the chunks in hand are done
+    and on disk.
 
     >>> asmpg.train(asmpg.RunConfig("CheeseMaze", steps=100_000), "runs/cheese")
     """
-    program = config.build()
+    place = config.place(environment)
+    config = config.recording(place, given=environment is not None)
+    program = config.build(place.environment)
     folder = _open(out, config, resume=resume)
     saved, rows = folder.restore(program) if folder else ({}, [])
     if folder and folder.finished():
@@ -56,10 +66,11 @@ def train(
     writer = MetricsWriter(folder.metrics_path, folder.columns) if folder else None
     listeners = Callbacks([*([writer] if writer else []), *callbacks])
     error = None
+    lanes: list[Lane] = []
     try:
         latest = {int(row["seed"]): row for row in rows}
         listeners.on_start(config, score_of(program.environment), latest)
-        lanes = _compile(program, config.seeds, saved, listeners)
+        lanes += _compile(program, place, config.seeds, saved, listeners)
         keeper = Keeper(folder, lanes, writer) if folder and writer else None
         problem = _Loop(config, program, lanes, listeners, rows, keeper).run()
         if keeper:
@@ -70,6 +81,8 @@ def train(
         error = caught
         raise
     finally:
+        for lane in lanes:
+            lane.close()
         listeners.on_end(error)
     rows.sort(key=lambda row: config.seeds.index(int(row["seed"])))
     if folder:
@@ -104,16 +117,22 @@ class _Loop:
     def run(self) -> BaseException | None:
         """Run to the end, or until something ends it early: that is returned, work in hand done."""
         problem: BaseException | None = None
-        workers = min(_cores(), len(self.lanes))
+        together = max(lane.together for lane in self.lanes) or len(self.lanes)
+        workers = min(_cores(), together)
+        waiting = [lane for lane in self.lanes if self._todo(lane)]
         with ThreadPoolExecutor(workers) as pool, deferred_interrupt() as interrupt:
-            running = {self._submit(pool, lane): lane for lane in self.lanes if self._todo(lane)}
+            running = {self._submit(pool, lane): lane for lane in waiting[:together]}
+            del waiting[:together]
             try:
                 while running:
                     done, _ = wait(running, timeout=_PATIENCE, return_when=FIRST_COMPLETED)
                     for future in done:
                         lane = running.pop(future)
-                        problem = self._take_in(lane, future.result()) or problem
-                        if problem is None and self._todo(lane):
+                        problem = self._finish_chunk(lane, future) or problem
+                        if problem is None and not self._todo(lane):
+                            lane.close()
+                            lane = waiting.pop(0) if waiting else None
+                        if problem is None and lane is not None:
                             running[self._submit(pool, lane)] = lane
                     if interrupt.requested:
                         problem = problem or KeyboardInterrupt()
@@ -134,6 +153,12 @@ class _Loop:
         # A seed that has all its evaluations takes no further step.
         targets = (*self.targets, 0)
         return pool.submit(lane.advance, [targets[s.evaluations] for s in lane.standings])
+
+    def _finish_chunk(self, lane: Lane, future: Future[Outcome]) -> TrainingError | None:
+        try:
+            return self._take_in(lane, future.result())
+        except TrainingError as error:
+            return error
 
     def _take_in(self, lane: Lane, outcome: Outcome) -> TrainingError | None:
         """Make the outcome known and go on from it, unless it is spoiled."""
@@ -173,14 +198,21 @@ def _open(out: str | Path | None, config: RunConfig, *, resume: bool) -> RunFold
 
 
 def _compile(
-    program: Program, seeds: Sequence[int], saved: Mapping[int, SavedSeed], listeners: Callback
+    program: Program,
+    place: Place,
+    seeds: Sequence[int],
+    saved: Mapping[int, SavedSeed],
+    listeners: Callback,
 ) -> list[Lane]:
     """Start the seeds and run the program once for nothing: whatever needs compiling is then."""
     listeners.on_compile()
     began = time.monotonic()
-    lanes = make_lanes(program, seeds, saved, stacks=_stacks(program))
+    if place.source is None:
+        lanes = make_lanes(program, seeds, saved, stacks=_stacks(program))
+    else:
+        lanes = make_host_lanes(program, place.source, seeds, saved)
     for size in {len(lane.seeds) for lane in lanes}:
-        next(lane for lane in lanes if len(lane.seeds) == size).advance([0] * size)
+        next(lane for lane in lanes if len(lane.seeds) == size).warm_up()
     listeners.on_compiled(time.monotonic() - began)
     return lanes
 

@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from asmpg.envs import AbstractFiniteEnvironment, Environment
 from asmpg.exact import ExactReturns, exact_returns
-from asmpg.methods import Method, Metrics
+from asmpg.methods import Experience, Method, Metrics
 from asmpg.rollouts import play_for_returns
 
 
@@ -25,6 +25,18 @@ class SeedState(eqx.Module):
     updates: Int[Array, ""]
     #: Whether every reward, observation and gradient so far was a finite number.
     finite: Bool[Array, ""]
+
+    def after(self, learner: Any, key: Key[Array, ""], experience: Experience) -> "SeedState":
+        """One update later."""
+        return SeedState(
+            learner,
+            key,
+            self.evaluation_key,
+            self.steps + experience.steps,
+            self.episodes + experience.episodes,
+            self.updates + 1,
+            self.finite & experience.finite,
+        )
 
 
 #: How good the policy is, and how the updates since the last evaluation went, by name.
@@ -89,16 +101,7 @@ class Program(eqx.Module):
         learner, experience, metrics = self.method.improve(
             self.environment, state.learner, improve_key
         )
-        state = SeedState(
-            learner,
-            key,
-            state.evaluation_key,
-            state.steps + experience.steps,
-            state.episodes + experience.episodes,
-            state.updates + 1,
-            state.finite & experience.finite,
-        )
-        return state, metrics
+        return state.after(learner, key, experience), metrics
 
     def _evaluate(self, state: SeedState) -> Evaluation:
         returns = play_for_returns(

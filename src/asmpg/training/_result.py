@@ -32,9 +32,13 @@ class TrainingResult:
     def agent(self, seed: int | None = None, *, which: Which = "best") -> Agent:
         """The agent of `seed`, or of the seed with the highest score, as `asmpg.load` gives it."""
         if self.folder is not None:
-            return load(self.folder, seed=seed, which=which)
+            return self._marked(load(self.folder, seed=seed, which=which))
         standings = {known: saved.standing for known, saved in self.seeds.items()}
         saved = self.seeds[chosen_seed(standings, seed, run="the run", which=which)]
         state = saved.best if which == "best" else saved.last
         arrays = jax.tree.map(lambda leaf: jnp.asarray(leaf) if is_array(leaf) else leaf, state)
-        return agent_of(self.program, arrays)
+        return self._marked(agent_of(self.config, arrays.learner))
+
+    def _marked(self, agent: Agent) -> Agent:
+        agent.result = self
+        return agent

@@ -15,6 +15,7 @@ from asmpg.training._atomic import write_atomically
 from asmpg.training._callback import Row
 from asmpg.training._checkpoint import load, load_meta, save
 from asmpg.training._config import RunConfig
+from asmpg.training._learned import blank_learner, with_learned
 from asmpg.training._metrics import columns, read_rows, write_rows
 from asmpg.training._program import Program, SeedState
 from asmpg.training._standing import SavedSeed, Standing
@@ -95,6 +96,15 @@ class RunFolder:
         path = self.checkpoint_path(seed, which)
         state, meta = load(path, like)
         return state, _standing(path, seed, meta)
+
+    def load_learned(self, program: Program, seed: int, which: Which) -> Any:
+        """The part of a checkpoint that acts, in a learner that lacks the rest of it."""
+        path = self.checkpoint_path(seed, which)
+        learner = blank_learner(program.method, program.environment)
+        name = program.method.learned
+        learned, meta = load(path, getattr(learner, name), within=f"learner/{name}/")
+        _standing(path, seed, meta)
+        return with_learned(program.method, learner, learned)
 
     def restore(self, program: Program) -> tuple[dict[int, SavedSeed], list[Row]]:
         """Every seed that has a checkpoint, and the rows that led there; later ones are dropped."""

@@ -13,10 +13,12 @@ from asmpg.envs import Environment
 from asmpg.methods._method import Experience, Method, Metrics, all_finite
 from asmpg.methods._observations import observation_kind
 from asmpg.methods._paper import number_of_states
-from asmpg.methods.ais._actor import AISActor
+from asmpg.methods.ais._actor import AISActor, AISMemory
 from asmpg.methods.ais._collect import collect_episodes, collect_steps
 from asmpg.methods.ais._losses import ReturnBaseline, ais_loss
-from asmpg.methods.ais._networks import AISNetworks, Start, Variant
+from asmpg.methods.ais._networks import AISNetworks, LSTMState, Start, Variant
+from asmpg.methods.ais._segments import Segments
+from asmpg.rollouts import Gathering, HostRows
 
 Batch = Literal["steps", "episodes"]
 #: The reference's weight of the reward loss and learning rate of the policy.
@@ -51,6 +53,7 @@ class AIS(Method[AISLearner]):
     """
 
     abreast: ClassVar[bool] = True
+    learned: ClassVar[str] = "networks"
     metric_names: ClassVar[tuple[str, ...]] = (
         "gradient_norm",
         "reward_loss",
@@ -116,6 +119,43 @@ class AIS(Method[AISLearner]):
             segments = collect_steps(environment, actor, key, steps=self.batch_steps)
         else:
             segments = collect_episodes(environment, actor, key, episodes=self.episodes_per_update)
+        return self.update(learner, segments)
+
+    @property
+    def gathering(self) -> Gathering:
+        """A number of steps in one environment, or whole episodes."""
+        if self.batch == "steps":
+            return Gathering(1, self.batch_steps)
+        return Gathering(self.episodes_per_update)
+
+    def note(self, before: AISMemory, after: AISMemory) -> LSTMState:
+        """The recurrent state before the step."""
+        del after
+        return before.recurrent
+
+    def learn_from(
+        self, learner: AISLearner, rows: HostRows, key: Key[Array, ""]
+    ) -> tuple[AISLearner, Experience, Metrics]:
+        """One step on both losses."""
+        del key
+        segment = rows.segment
+        assert segment.valid is not None
+        segments = Segments(
+            segment.observations,
+            segment.actions,
+            segment.rewards,
+            segment.next_observations,
+            segment.terminated,
+            segment.time == 0,
+            segment.valid,
+            rows.notes,
+        )
+        return self.update(learner, segments)
+
+    def update(
+        self, learner: AISLearner, segments: Segments
+    ) -> tuple[AISLearner, Experience, Metrics]:
+        """One step on both losses of segments that the learner played."""
         weight = _REWARD_WEIGHT[self.variant] if self.reward_weight is None else self.reward_weight
         gradient, parts = eqx.filter_grad(ais_loss, has_aux=True)(
             learner.networks,

@@ -5,7 +5,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from asmpg.methods._method import Metrics
 from asmpg.methods.ppo._critic import Critic
@@ -46,12 +46,15 @@ def policy_loss(
     difference = laws.log_probability(segment.actions) - batch.log_probability
     ratio = jnp.exp(difference)
     within = jnp.clip(ratio, 1 - clip, 1 + clip)
-    gain = jnp.minimum(ratio * batch.advantages, within * batch.advantages).mean()
-    spread = -jnp.sum(jnp.exp(laws.log_laws) * laws.log_laws, axis=-1).mean()
+    gains = jnp.minimum(ratio * batch.advantages, within * batch.advantages)
+    gain = mean_over_steps(gains, segment.valid)
+    spreads = -jnp.sum(jnp.exp(laws.log_laws) * laws.log_laws, axis=-1)
+    spread = mean_over_steps(spreads, segment.valid)
+    outside = (jnp.abs(ratio - 1) > clip).astype(ratio.dtype)
     metrics = {
         "entropy": spread,
-        "divergence": jnp.mean(ratio - 1 - difference),
-        "clipped": jnp.mean(jnp.abs(ratio - 1) > clip, dtype=ratio.dtype),
+        "divergence": mean_over_steps(ratio - 1 - difference, segment.valid),
+        "clipped": mean_over_steps(outside, segment.valid),
     }
     return -gain - entropy * spread, (laws, metrics)
 
@@ -59,4 +62,23 @@ def policy_loss(
 def critic_loss(critic: Critic, batch: Batch, laws: ActionLaws) -> Float[Array, ""]:
     """Half the mean squared error."""
     values = critic.values(batch.critic_memory, batch.segment, laws)
-    return 0.5 * jnp.mean(jnp.square(values.now - batch.targets))
+    return 0.5 * mean_over_steps(jnp.square(values.now - batch.targets), batch.segment.valid)
+
+
+def mean_over_steps(
+    values: Float[Array, "T N"], valid: Bool[Array, "T N"] | None
+) -> Float[Array, ""]:
+    """The mean over the steps that were played: all of them where nothing else is said."""
+    if valid is None:
+        return values.mean()
+    return jnp.sum(jnp.where(valid, values, 0.0)) / jnp.maximum(valid.sum(), 1)
+
+
+def standardised(
+    advantages: Float[Array, "T N"], valid: Bool[Array, "T N"] | None
+) -> Float[Array, "T N"]:
+    """Mean 0 and standard deviation 1 over the steps that were played."""
+    if valid is None:
+        return (advantages - advantages.mean()) / (advantages.std() + 1e-8)
+    centred = advantages - mean_over_steps(advantages, valid)
+    return centred / (jnp.sqrt(mean_over_steps(jnp.square(centred), valid)) + 1e-8)

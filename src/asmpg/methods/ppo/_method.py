@@ -17,9 +17,9 @@ from asmpg.methods._observations import ObservationKind, observation_kind
 from asmpg.methods._rates import adam_by_kind
 from asmpg.methods.ppo._critic import Critic, MemoryCritic, RecurrentCritic
 from asmpg.methods.ppo._epochs import Passes, Trained
-from asmpg.methods.ppo._loss import Batch
+from asmpg.methods.ppo._loss import Batch, standardised
 from asmpg.policies import Actor, HistoryPolicy
-from asmpg.rollouts import Segment, Stream, open_stream, play_on
+from asmpg.rollouts import Gathering, HostRows, Segment, Stream, open_stream, play_on
 
 CriticKind = Literal["gru", "memory"]
 #: Real observations are divided by this, unless told otherwise.
@@ -65,6 +65,7 @@ class PPO(Method[PPOLearner]):
     """
 
     abreast: ClassVar[bool] = True
+    learned: ClassVar[str] = "average"
     metric_names: ClassVar[tuple[str, ...]] = (
         "gradient_norm",
         "entropy",
@@ -154,6 +155,25 @@ class PPO(Method[PPOLearner]):
         )
         return self.update(learner, stream, segment, update_key)
 
+    @property
+    def gathering(self) -> Gathering:
+        """A segment in each environment, which goes on from where it stood."""
+        return Gathering(self.num_environments, self.segment_steps, onward=True)
+
+    def player(self, learner: PPOLearner) -> Actor[Any]:
+        """The policy as of the last update, no average."""
+        return learner.policy.actor()
+
+    def learn_from(
+        self, learner: PPOLearner, rows: HostRows, key: Key[Array, ""]
+    ) -> tuple[PPOLearner, Experience, Metrics]:
+        """Learn from the segment."""
+        return self.update(learner, rows.stream, rows.segment, key)
+
+    def restarted(self, learner: PPOLearner, stream: Stream) -> PPOLearner:
+        """What the critic remembers is forgotten where episodes start, so the stream is enough."""
+        return eqx.tree_at(lambda learner: learner.stream, learner, stream)
+
     def update(
         self, learner: PPOLearner, stream: Stream, segment: Segment, key: Key[Array, ""]
     ) -> tuple[PPOLearner, Experience, Metrics]:
@@ -166,8 +186,8 @@ class PPO(Method[PPOLearner]):
         )
         trained, metrics = self._passes().run(trained, batch, key)
         experience = Experience(
-            jnp.asarray(segment.rewards.size, jnp.int32),
-            segment.ended.sum(dtype=jnp.int32),
+            segment.played_steps,
+            segment.played_ends,
             all_finite((segment.observations, segment.rewards, metrics["gradient_norm"])),
         )
         updates = learner.updates + 1
@@ -220,15 +240,14 @@ class PPO(Method[PPOLearner]):
 
         gains = advantages(self.trace)
         targets = now + (gains if self.value_trace is None else advantages(self.value_trace))
-        scale = learner.scale.updated(
-            targets, jnp.ones_like(segment.ended), memory=self.scale_memory
-        )
+        played = jnp.ones_like(segment.ended) if segment.valid is None else segment.valid
+        scale = learner.scale.updated(targets, played, memory=self.scale_memory)
         batch = Batch(
             segment,
             memory,
             learner.critic_memory,
             laws.log_probability(segment.actions),
-            (gains - gains.mean()) / (gains.std() + 1e-8),
+            standardised(gains, segment.valid),
             (targets - scale.centre) / scale.spread,
         )
         return batch, scale, values.memory

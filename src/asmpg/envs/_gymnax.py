@@ -1,0 +1,149 @@
+"""Environments in the style of gymnax, taken in."""
+
+import inspect
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Key
+
+from asmpg._check import check_integer
+from asmpg.envs._environment import Action, Environment, Observation
+from asmpg.envs._spaces import Box, Discrete, Space
+
+#: Where neither the parameters nor the caller limit the length of an episode.
+_MOST_STEPS = 1000
+_LARGEST = float(np.finfo(np.float32).max)
+
+
+class GymnaxEnvironment(Environment[Any]):
+    """An environment of gymnax's interface, compiled as ours are.
+
+    `reset_env` and `step_env` are called where there are any, as they do not reset by themselves;
+    else `reset` and `step`, whose state after an episode is then that of the next. The time limit
+    of the parameters, `max_steps_in_episode`, is truncation, not termination: a `done` on reaching
+    it is not reported.
+    """
+
+    inner: Any = eqx.field(static=True)
+    params: Any
+    max_steps: int = eqx.field(static=True)
+    _limited: bool = eqx.field(static=True)
+    _observations: Space = eqx.field(static=True)
+    _actions: Discrete = eqx.field(static=True)
+
+    def __init__(self, inner: Any, params: Any = None, *, max_steps: int | None = None):
+        """`params` default to the environment's own."""
+        self.inner = inner
+        self.params = getattr(inner, "default_params", None) if params is None else params
+        limit = getattr(self.params, "max_steps_in_episode", None)
+        self._limited = limit is not None
+        given = (_MOST_STEPS if limit is None else int(limit)) if max_steps is None else max_steps
+        self.max_steps = check_integer("max_steps", given, low=1)
+        self._observations = _observation_space(self._space("observation_space"))
+        self._actions = _action_space(self._space("action_space"))
+
+    def reset(self, key: Key[Array, ""]) -> tuple[Observation, Any]:
+        """Start an episode."""
+        observation, state = self._call(("reset_env", "reset"), key)[:2]
+        return self._read(observation), state
+
+    def step(
+        self, key: Key[Array, ""], state: Any, action: Action
+    ) -> tuple[Observation, Any, Float[Array, ""], Bool[Array, ""]]:
+        """Play `action`."""
+        self.check_action(action)
+        observation, state, reward, done, *_ = self._call(
+            ("step_env", "step"), key, state, jnp.asarray(action)
+        )
+        terminated = jnp.asarray(done, bool)
+        time = getattr(state, "time", None)
+        if self._limited and time is not None:
+            terminated = terminated & (time < self.max_steps)
+        return self._read(observation), state, jnp.asarray(reward, float), terminated
+
+    @property
+    def observation_space(self) -> Space:
+        """Symbols, or real numbers, flattened."""
+        return self._observations
+
+    @property
+    def action_space(self) -> Discrete:
+        """A number of actions."""
+        return self._actions
+
+    @property
+    def reward_bound(self) -> float:
+        """Nobody knows."""
+        return float("inf")
+
+    @property
+    def name(self) -> str:
+        """That of the environment inside."""
+        return str(getattr(self.inner, "name", type(self.inner).__name__))
+
+    def _read(self, observation: Any) -> Array:
+        if isinstance(self._observations, Discrete):
+            return jnp.asarray(observation, jnp.int32)
+        return jnp.ravel(jnp.asarray(observation, jnp.float32))
+
+    def _space(self, name: str) -> Any:
+        space = getattr(self.inner, name)
+        return self._with_params(space) if callable(space) else space
+
+    def _call(self, names: tuple[str, ...], *arguments: Any) -> Any:
+        function = next(getattr(self.inner, name) for name in names if hasattr(self.inner, name))
+        return self._with_params(function, *arguments)
+
+    def _with_params(self, function: Any, *arguments: Any) -> Any:
+        wanted = "params" in inspect.signature(function).parameters
+        return function(*arguments, self.params) if wanted else function(*arguments)
+
+
+def from_gymnax(
+    environment: Any, params: Any = None, *, max_steps: int | None = None
+) -> GymnaxEnvironment:
+    """An environment object in the style of gymnax, as an `Environment`.
+
+    It has `reset(key, params)` and `step(key, state, action, params)`, with or without `params`,
+    and spaces with `n`, or with `low`, `high` and `shape`. Its time limit is that of its
+    parameters, or `max_steps`, or else 1000.
+
+    >>> agent = asmpg.ASMPPO(num_states=4).learn(asmpg.from_gymnax(environment, params))
+    """
+    if not is_gymnax_style(environment):
+        raise ValueError(
+            "environment must have reset, step, observation_space and action_space in the style of "
+            f"gymnax, got {environment!r}"
+        )
+    return GymnaxEnvironment(environment, params, max_steps=max_steps)
+
+
+def is_gymnax_style(given: Any) -> bool:
+    """Whether `given` has what gymnax's environments have: pure functions of a key."""
+    parts = ("reset", "step", "observation_space", "action_space")
+    if isinstance(given, type) or not all(hasattr(given, part) for part in parts):
+        return False
+    first = next(iter(inspect.signature(given.reset).parameters), None)
+    return first in ("key", "rng", "rng_key")
+
+
+def _observation_space(space: Any) -> Space:
+    if hasattr(space, "n"):
+        return Discrete(int(space.n))
+    if not hasattr(space, "low"):
+        raise ValueError(
+            f"observations must be of a space with n, or with low and high, got {space!r}"
+        )
+    low, high = (
+        np.clip(np.broadcast_to(bound, space.shape).ravel().astype(float), -_LARGEST, _LARGEST)
+        for bound in (space.low, space.high)
+    )
+    return Box(tuple(low.tolist()), tuple(high.tolist()))
+
+
+def _action_space(space: Any) -> Discrete:
+    if not hasattr(space, "n"):
+        raise ValueError(f"actions must be of a discrete space with n, got {space!r}")
+    return Discrete(int(space.n))

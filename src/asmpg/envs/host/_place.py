@@ -1,0 +1,98 @@
+"""From whatever a user calls an environment to the place where training happens."""
+
+import dataclasses
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from asmpg.envs._environment import Environment
+from asmpg.envs._gymnax import from_gymnax, is_gymnax_style
+from asmpg.envs._registry import make, registered_names
+from asmpg.envs.host._interface import DescribedEnvironment, Interface
+
+if TYPE_CHECKING:
+    from asmpg.envs.host._source import HostSource
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """An environment that is compiled, or, with a `source`, one that is stepped on the host."""
+
+    environment: Environment[Any]
+    source: Any = None
+
+    @property
+    def interface(self) -> Interface:
+        """What it looks like from the outside."""
+        if isinstance(self.environment, DescribedEnvironment):
+            return self.environment.interface
+        return Interface.of(self.environment)
+
+
+def find_place(
+    given: Any,
+    options: Mapping[str, Any],
+    *,
+    name: str | None = None,
+    vectorization: Literal["sync", "async"] = "sync",
+) -> Place:
+    """The place that `given` means.
+
+    A name or an `asmpg/...` id is one of ours; any other id is Gymnasium's. An `Environment` and an
+    object in the style of gymnax are compiled; an environment of Gymnasium, and a function that
+    makes one, are stepped on the host. `options` go with names only.
+    """
+    if isinstance(given, str):
+        known = re.sub(r"^(asmpg:)?asmpg/(.*)-v0$", r"\2", given)
+        if known in registered_names() or not _looks_like_an_id(given):
+            return Place(make(known, **options))
+        return _on_host(
+            _gymnasium_source().source_of_id(given, options, vectorization=vectorization)
+        )
+    if options:
+        raise ValueError(f"options go with the name of an environment; got: {', '.join(options)}")
+    if isinstance(given, Environment):
+        return Place(given)
+    if is_gymnax_style(given):
+        return Place(from_gymnax(given))
+    if not callable(given) and not _is_of_gymnasium(given):
+        raise ValueError(
+            "environment must be a name, an id of Gymnasium, an Environment, an environment of "
+            f"Gymnasium, or a function that makes one; got {given!r}"
+        )
+    source = _gymnasium_source().source_of(given, name=name, vectorization=vectorization)
+    return _on_host(source)
+
+
+def _on_host(source: "HostSource") -> Place:
+    return Place(DescribedEnvironment(source.interface()), source)
+
+
+def _looks_like_an_id(name: str) -> bool:
+    return bool(re.search(r"[:/]|-v\d+$", name)) or _in_registry(name)
+
+
+def _in_registry(name: str) -> bool:
+    try:
+        import gymnasium
+    except ImportError:
+        return False
+    return name in gymnasium.registry
+
+
+def _is_of_gymnasium(given: Any) -> bool:
+    try:
+        import gymnasium
+    except ImportError:
+        return False
+    return isinstance(given, gymnasium.Env | gymnasium.vector.VectorEnv)
+
+
+def _gymnasium_source() -> Any:
+    try:
+        from asmpg.envs.host import _source
+    except ImportError:
+        raise ImportError(
+            'environments outside of asmpg need Gymnasium: pip install "asmpg[gymnasium]"'
+        ) from None
+    return _source

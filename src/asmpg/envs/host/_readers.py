@@ -1,0 +1,175 @@
+"""Observations of Gymnasium's spaces as the symbols or real vectors that methods know."""
+
+import abc
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from jaxtyping import Shaped
+from numpy.typing import ArrayLike
+
+from asmpg.envs._spaces import Box, Discrete, Space
+
+#: Up to so many combinations of symbols are one symbol; more are written out as a real vector.
+MOST_SYMBOLS = 500
+
+
+class ObservationReader(abc.ABC):
+    """Turns observations as the environment gives them into elements of `space`."""
+
+    @property
+    @abc.abstractmethod
+    def shape(self) -> tuple[int, ...]:
+        """The shape of one observation, unread."""
+
+    @property
+    @abc.abstractmethod
+    def space(self) -> Space:
+        """What it is read as."""
+
+    @abc.abstractmethod
+    def read(self, batch: Shaped[np.ndarray, "n *shape"]) -> Shaped[np.ndarray, "n *observation"]:
+        """Read a batch; a `ValueError` for what lies outside."""
+
+    def read_any(self, observation: ArrayLike) -> np.ndarray:
+        """Read a single observation or a batch of them."""
+        given = np.asarray(observation)
+        if given.shape == self.shape:
+            return np.asarray(self.read(given[None])[0])
+        if given.shape[1:] != self.shape or given.ndim == 0:
+            raise ValueError(
+                f"observation must have shape {self.shape}, or be a batch of such, got {given}"
+            )
+        return self.read(given)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        return {"reader": type(self).__name__, **dataclasses.asdict(self)}  # pyright: ignore[reportArgumentType]
+
+
+@dataclasses.dataclass(frozen=True)
+class SymbolReader(ObservationReader):
+    """The integers from `start` on: symbol `o - start`."""
+
+    n: int
+    start: int = 0
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """A scalar."""
+        return ()
+
+    @property
+    def space(self) -> Discrete:
+        """`n` symbols."""
+        return Discrete(self.n)
+
+    def read(self, batch: Shaped[np.ndarray, " n"]) -> Shaped[np.ndarray, " n"]:
+        """Subtract `start`."""
+        if batch.dtype.kind not in "iu":
+            raise ValueError(f"observation must be an integer, got {batch}")
+        symbols = batch.astype(np.int32) - np.int32(self.start)
+        _check_symbols(symbols, self.n, batch)
+        return symbols
+
+
+@dataclasses.dataclass(frozen=True)
+class SymbolsReader(ObservationReader):
+    """Several integers: one symbol for each combination if those are few, else ones and zeros.
+
+    Part `i` has `sizes[i]` values from `start[i]` on. A part of two values needs one bit only.
+    """
+
+    sizes: tuple[int, ...]
+    start: tuple[int, ...]
+    parts: tuple[int, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """That of the array of integers."""
+        return self.parts
+
+    @property
+    def finite(self) -> bool:
+        """Whether each combination is a symbol."""
+        return math.prod(self.sizes) <= MOST_SYMBOLS
+
+    @property
+    def space(self) -> Space:
+        """A symbol, or a vector of zeros and ones."""
+        if self.finite:
+            return Discrete(math.prod(self.sizes))
+        bits = sum(1 if size == 2 else size for size in self.sizes)
+        return Box((0.0,) * bits, (1.0,) * bits)
+
+    def read(self, batch: Shaped[np.ndarray, "n *shape"]) -> Shaped[np.ndarray, "n *observation"]:
+        """Number the combinations in row-major order, or write them out."""
+        if batch.dtype.kind not in "iub":
+            raise ValueError(f"observation must hold integers, got {batch}")
+        flat = batch.reshape(len(batch), -1).astype(np.int32) - np.asarray(self.start, np.int32)
+        _check_symbols(flat, np.asarray(self.sizes), batch)
+        if self.finite:
+            steps = np.cumprod((1, *self.sizes[:0:-1]))[::-1]
+            return (flat @ steps).astype(np.int32)
+        columns = [
+            flat[:, [i]] if size == 2 else np.eye(size)[flat[:, i]]
+            for i, size in enumerate(self.sizes)
+        ]
+        return np.concatenate(columns, axis=1).astype(np.float32)
+
+
+@dataclasses.dataclass(frozen=True)
+class VectorReader(ObservationReader):
+    """Real numbers in an array of any shape, flattened."""
+
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    axes: tuple[int, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """That of the array."""
+        return self.axes
+
+    @property
+    def space(self) -> Box:
+        """A vector."""
+        return Box(self.low, self.high)
+
+    def read(self, batch: Shaped[np.ndarray, "n *shape"]) -> Shaped[np.ndarray, "n size"]:
+        """Flatten. Numbers must be finite; the bounds are not enforced."""
+        if batch.dtype.kind not in "iufb":
+            raise ValueError(f"observation must hold real numbers, got {batch}")
+        flat = batch.reshape(len(batch), -1).astype(np.float32)
+        finite = np.isfinite(flat).all(axis=1)
+        if not finite.all():
+            raise ValueError(f"observation must be finite, got {batch[int(np.argmin(finite))]}")
+        return flat
+
+
+def reader_of(space: Space) -> ObservationReader:
+    """The reader that changes nothing."""
+    if isinstance(space, Discrete):
+        return SymbolReader(space.n)
+    return VectorReader(space.low, space.high, space.shape)
+
+
+def reader_from_dict(stored: Mapping[str, Any]) -> ObservationReader:
+    """The opposite of `to_dict`."""
+    kinds = {kind.__name__: kind for kind in (SymbolReader, SymbolsReader, VectorReader)}
+    fields: dict[str, Any] = {
+        key: tuple(v) if isinstance(v, list | tuple) else v for key, v in stored.items()
+    }
+    name = fields.pop("reader", None)
+    if name not in kinds:
+        raise ValueError(f"reader must be one of {', '.join(kinds)}, got {name!r}")
+    return kinds[name](**fields)
+
+
+def _check_symbols(symbols: np.ndarray, sizes: int | np.ndarray, given: np.ndarray) -> None:
+    inside = (symbols >= 0) & (symbols < sizes)
+    if not inside.all():
+        wrong = given[int(np.argmin(inside.reshape(len(inside), -1).all(axis=1)))]
+        raise ValueError(f"observation must be an element of the declared space, got {wrong}")

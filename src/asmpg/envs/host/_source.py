@@ -1,0 +1,150 @@
+"""Where environments of Gymnasium come from: an id, an instance, or a function."""
+
+import copy
+import dataclasses
+import functools
+import importlib
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+import gymnasium
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
+from gymnasium.wrappers import TimeLimit
+
+from asmpg._check import check_one_of
+from asmpg.envs.host._driver import VectorDriver
+from asmpg.envs.host._interface import Interface
+from asmpg.envs.host._spaces import read_action_space, read_observation_space
+
+Vectorization = Literal["sync", "async"]
+#: Where nothing else limits the length of an episode.
+MOST_STEPS = 10_000
+
+
+@dataclasses.dataclass(frozen=True)
+class HostSource:
+    """Makes the environments of a run: as many, side by side, as are asked for.
+
+    `make` returns an environment of Gymnasium, or a whole vector environment with a number of
+    copies of its own. An episode without a time limit of its own is truncated after 10,000 steps.
+    """
+
+    name: str
+    make: Callable[[], Any]
+    by_name: bool
+    vectorization: Vectorization = "sync"
+
+    def __post_init__(self):
+        check_one_of("vectorization", self.vectorization, ("sync", "async"))
+
+    def interface(self) -> Interface:
+        """Look at one environment; a `ValueError` if it does not fit."""
+        made = self._made()
+        try:
+            vector = isinstance(made, VectorEnv)
+            seen = made.single_observation_space if vector else made.observation_space
+            acted = made.single_action_space if vector else made.action_space
+            number, first = read_action_space(acted)
+            reader = read_observation_space(seen)
+            limit = MOST_STEPS if vector else _limit(made) or MOST_STEPS
+        finally:
+            made.close()
+        return Interface(
+            self.name, reader, number, limit, first, on_host=True, by_name=self.by_name
+        )
+
+    def open(self, copies: int, *, exactly: bool = True) -> VectorDriver:
+        """So many copies, ready to be reset; a vector environment keeps its own number."""
+        made = self._made()
+        if not isinstance(made, VectorEnv):
+            made.close()
+            made = self._vector(copies)
+        elif exactly and made.num_envs != copies:
+            number = made.num_envs
+            made.close()
+            raise ValueError(
+                f"the vector environment must have {copies} copies, as the method plays in so "
+                f"many at a time; got {number}"
+            )
+        return VectorDriver(self.name, made)
+
+    def _vector(self, copies: int) -> Any:
+        makers = [self._limited] * copies
+        # Environments may write every observation into the same array: with this mode the last one
+        # of an episode is read before the environment is reset.
+        mode = AutoresetMode.DISABLED
+        if self.vectorization == "sync":
+            return SyncVectorEnv(makers, autoreset_mode=mode, copy=False)
+        # Forked, a process with the threads of jax can hang.
+        return AsyncVectorEnv(makers, autoreset_mode=mode, context="spawn")
+
+    def _limited(self) -> Any:
+        made = self._made()
+        return made if _limit(made) else TimeLimit(made, MOST_STEPS)
+
+    def _made(self) -> Any:
+        made = self.make()
+        if not isinstance(made, gymnasium.Env | VectorEnv):
+            raise ValueError(
+                "environment must be a function that returns an environment of Gymnasium, "
+                f"this one returned {made!r}"
+            )
+        return made
+
+
+def source_of_id(
+    name: str, options: Mapping[str, Any], *, vectorization: Vectorization
+) -> HostSource:
+    """From an id of Gymnasium, `module:Name-v0` included; a `ValueError` if there is none such."""
+    module, _, plain = name.rpartition(":")
+    try:
+        if module:
+            importlib.import_module(module)
+        spec = gymnasium.spec(plain)
+    except (gymnasium.error.Error, ImportError) as error:
+        raise ValueError(f"environment {name!r} is not an id of Gymnasium: {error}") from None
+    return HostSource(name, _MakeById(spec, dict(options)), True, vectorization)
+
+
+def source_of(given: Any, *, name: str | None, vectorization: Vectorization) -> HostSource:
+    """From an instance, which is copied, or from a function without arguments."""
+    if isinstance(given, VectorEnv):
+        raise ValueError(
+            "environment must not be a vector environment, as evaluations need one of their own: "
+            "hand in a function that makes it, lambda: gymnasium.make_vec(...)"
+        )
+    if not isinstance(given, gymnasium.Env):
+        named = given.func if isinstance(given, functools.partial) else given
+        label = getattr(named, "__name__", type(named).__name__).replace("<lambda>", "environment")
+        return HostSource(name or label, given, False, vectorization)
+    label = given.spec.id if given.spec is not None else type(given.unwrapped).__name__
+    return HostSource(name or label, _Copy(given), False, vectorization)
+
+
+@dataclasses.dataclass(frozen=True)
+class _MakeById:
+    spec: Any
+    options: dict[str, Any]
+
+    def __call__(self) -> Any:
+        return gymnasium.make(self.spec, disable_env_checker=True, **self.options)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Copy:
+    original: Any
+
+    def __call__(self) -> Any:
+        try:
+            return copy.deepcopy(self.original)
+        except Exception as error:
+            spec = self.original.spec
+            if spec is not None and all(w.kwargs is not None for w in spec.additional_wrappers):
+                return _MakeById(spec, {})()
+            raise ValueError(
+                f"environment cannot be copied ({error}): hand in a function that makes it"
+            ) from None
+
+
+def _limit(environment: Any) -> int | None:
+    return None if environment.spec is None else environment.spec.max_episode_steps

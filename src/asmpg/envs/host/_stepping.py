@@ -1,0 +1,50 @@
+"""The contract of what steps environments on the host."""
+
+import abc
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Bool, Float, Shaped
+
+
+@dataclasses.dataclass(frozen=True)
+class HostStep:
+    """What one step of all copies led to.
+
+    Where `played` is false, the copy was only reset and its action ignored: nothing of that step
+    may be learned from. `seen` is what really came next, the last observation of the episode where
+    it ended; `observations` are what is to be acted upon next, the first ones of an episode where
+    it `started`.
+    """
+
+    played: Bool[np.ndarray, " n"]
+    seen: Shaped[np.ndarray, "n *observation"]
+    rewards: Float[np.ndarray, " n"]
+    terminated: Bool[np.ndarray, " n"]
+    ended: Bool[np.ndarray, " n"]
+    observations: Shaped[np.ndarray, "n *observation"]
+    started: Bool[np.ndarray, " n"]
+
+
+class HostDriver(abc.ABC):
+    """Resets and steps `copies` environments together.
+
+    Observations are read, actions counted from 0. Whatever the environment raises, and numbers that
+    are not finite, become a `TrainingError`.
+    """
+
+    name: str
+    copies: int
+
+    @abc.abstractmethod
+    def reset(self, seeds: Sequence[int] | None = None) -> Shaped[np.ndarray, "n *observation"]:
+        """Start an episode in every copy; with `seeds`, all that follows depends on them alone."""
+
+    @abc.abstractmethod
+    def step(self, actions: Shaped[np.ndarray, " n"]) -> HostStep:
+        """Play one action in each copy."""
+
+    @abc.abstractmethod
+    def close(self) -> None:
+        """Close the environments."""

@@ -1,0 +1,95 @@
+"""Environments of Gymnasium as users write them, for tests."""
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+#: The cheese maze: cells by (x, y), what they show, the moves north, south, east, west.
+CELLS = [(0, 2), (1, 2), (2, 2), (3, 2), (4, 2), (0, 1), (2, 1), (4, 1), (0, 0), (4, 0), (2, 0)]
+SHOWN = [0, 1, 2, 1, 3, 4, 4, 4, 5, 5, 6]
+MOVES = [(0, 1), (0, -1), (1, 0), (-1, 0)]
+GOAL = 10
+
+
+class NumPyCheeseMaze(gymnasium.Env):
+    """McCallum's maze, written anew without a look at ours."""
+
+    observation_space = spaces.Discrete(7)
+    action_space = spaces.Discrete(4)
+
+    def __init__(self, max_steps=200):
+        self.max_steps = max_steps
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.cell, self.time = int(self.np_random.integers(10)), 0
+        return SHOWN[self.cell], {}
+
+    def step(self, action):
+        (x, y), (dx, dy) = CELLS[self.cell], MOVES[action]
+        if (x + dx, y + dy) in CELLS:
+            self.cell = CELLS.index((x + dx, y + dy))
+        self.time += 1
+        found = self.cell == GOAL
+        late = self.time >= self.max_steps and not found
+        return SHOWN[self.cell], float(found), found, late, {}
+
+
+class RandomWalk(gymnasium.Env):
+    """Ends by chance, or is cut off after 7 steps.
+
+    With `in_place` it writes all observations into one array. Gymnasium's vector environments that
+    reset in the same step then lose the last one of each episode.
+    """
+
+    observation_space = spaces.Box(-np.inf, np.inf, (2,), np.float64)
+    action_space = spaces.Discrete(3, start=5)
+
+    def __init__(self, *, in_place=True):
+        self._buffer, self._in_place = np.zeros(2), in_place
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self._time = 0
+        return self._show(self.np_random.integers(100, 200), 0), {}
+
+    def step(self, action):
+        assert action in self.action_space
+        self._time += 1
+        place = self._buffer[0] + action - 5 + self.np_random.integers(3)
+        seen = self._show(place, self._time)
+        terminated = bool(self.np_random.random() < 0.2)
+        truncated = self._time >= 7 and not terminated
+        return seen, float(place), terminated, truncated, {}
+
+    def _show(self, *numbers):
+        self._buffer[:] = numbers
+        return self._buffer if self._in_place else self._buffer.copy()
+
+
+class Faulty(gymnasium.Env):
+    """Goes well for some steps, then does what `fault` says."""
+
+    observation_space = spaces.Box(-1, 1, (1,), np.float32)
+    action_space = spaces.Discrete(2)
+
+    def __init__(self, fault, after=300):
+        self.fault, self.left = fault, after
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.time = 0
+        return np.zeros(1, np.float32), {}
+
+    def step(self, action):
+        self.time += 1
+        self.left -= 1
+        seen, reward = np.zeros(1, np.float32), 0.0
+        if self.left < 0:
+            if self.fault == "raise":
+                raise RuntimeError("the motor is on fire")
+            if self.fault == "reward":
+                reward = np.nan
+            if self.fault == "observation":
+                seen[0] = np.nan
+        return seen, reward, self.time >= 5, False, {}

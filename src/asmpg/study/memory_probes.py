@@ -5,20 +5,18 @@ from typing import Any
 
 from asmpg.training import RunConfig, TrainingResult, default_seeds
 
-#: One set of options for all probes. Credit is short here (the gradient finds its way back through
-#: the memory, not through the return), guessing must not become a habit too early, and the last
-#: policy counts.
-_OPTIONS = {
-    "discount": 0.5,
-    "entropy": 0.03,
-    "decay": None,
-    "critic": "memory",
-}
+#: What all probes have in common: a small critic is enough, and there is no need to slow down.
+_COMMON = {"decay": None, "critic": "memory"}
+#: Where nothing but the answer pays, whatever is done before it.
+_ANSWER = {"discount": 0.99, "entropy": 0.0}
+#: Where every step pays. Credit is short (the gradient finds its way back through the memory, not
+#: through the return), and guessing must not become a habit too early.
+_EVERY_STEP = {"discount": 0.5, "entropy": 0.03}
 
 
 @dataclasses.dataclass(frozen=True)
 class Probe:
-    """A task, the fewest agent states that suffice for it, and the steps it is given.
+    """A task, the fewest agent states that suffice for it, and what solves it.
 
     `optimum` and `without_memory` are undiscounted returns; `stay` is how much agent states are
     inclined to stay as they are at the start.
@@ -29,6 +27,7 @@ class Probe:
     options: dict[str, Any]
     num_states: int
     stay: float
+    learning: dict[str, Any]
     steps: int
     optimum: float
     without_memory: float
@@ -40,7 +39,7 @@ class Probe:
 
     def config(self, method: str = "asm-ppo", *, seeds: int) -> RunConfig:
         """The run that solves it, or the same without memory."""
-        options = dict(_OPTIONS)
+        options = {**_COMMON, **self.learning}
         if method == "asm-ppo":
             options |= {"num_states": self.num_states, "stay": self.stay}
         return RunConfig(
@@ -61,10 +60,10 @@ class Probe:
 
 
 PROBES = (
-    Probe("repeat after 1", "RepeatFirst", {"delay": 1}, 2, 2.0, 10_000, 1.0, 0.0),
-    Probe("repeat after 5", "RepeatFirst", {"delay": 5}, 2, 4.0, 20_000, 1.0, 0.0),
-    Probe("repeat after 20", "RepeatFirst", {"delay": 20}, 2, 4.0, 40_000, 1.0, 0.0),
-    Probe("T-maze of 10", "TMaze", {"length": 10}, 4, 4.0, 60_000, 4.0, 1.95),
-    Probe("T-maze of 50", "TMaze", {"length": 50}, 4, 5.0, 100_000, 4.0, 1.95),
-    Probe("count modulo 3", "CountModulo", {}, 3, 0.0, 40_000, 30.0, 1.0),
+    Probe("repeat after 1", "RepeatFirst", {"delay": 1}, 2, 4.0, _ANSWER, 10_000, 1.0, 0.0),
+    Probe("repeat after 5", "RepeatFirst", {"delay": 5}, 2, 4.0, _ANSWER, 20_000, 1.0, 0.0),
+    Probe("repeat after 20", "RepeatFirst", {"delay": 20}, 2, 4.0, _ANSWER, 40_000, 1.0, 0.0),
+    Probe("T-maze of 10", "TMaze", {"length": 10}, 4, 4.0, _EVERY_STEP, 60_000, 4.0, 1.95),
+    Probe("T-maze of 50", "TMaze", {"length": 50}, 4, 7.0, _EVERY_STEP, 100_000, 4.0, 1.95),
+    Probe("count modulo 3", "CountModulo", {}, 3, 0.0, _EVERY_STEP, 40_000, 30.0, 1.0),
 )

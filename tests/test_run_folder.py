@@ -204,7 +204,7 @@ def test_the_first_seeds_are_the_papers_and_more_can_follow():
         ({"evaluate_every": 0}, "evaluate_every must be an integer of at least 1, got 0"),
         ({"evaluation_episodes": 0}, "evaluation_episodes must be"),
         ({"greedy": "yes"}, "greedy must be True or False, got 'yes'"),
-        ({"method": "ppo"}, "method must be one of asmpg.* got 'ppo'"),
+        ({"method": "ppo"}, "method must be one of asm-ppo.* got 'ppo'"),
         ({"environment": 3}, "environment must be a name, got 3"),
         ({"environment": "Maze"}, "environment 'Maze' is not known"),
         ({"environment_options": {"speed": 1}}, "options of CheeseMaze must be among"),

@@ -71,8 +71,8 @@ def test_other_seeds_and_steps_from_the_command_line():
             RIGHT + 'label = "A"\nlabell = "B"',
             "line 5: entries.asmpg.labell is not known; accepted",
         ),
-        (RIGHT + "[entries.ppo]", r"line 4: entries.ppo.method must be one of asmpg, .*'ppo'"),
-        (RIGHT + 'method = "ppo"', r"line 4: entries.asmpg.method must be one of asmpg, .*'ppo'"),
+        (RIGHT + "[entries.ppo]", r"line 4: entries.ppo.method must be one of asm-ppo, .*'ppo'"),
+        (RIGHT + 'method = "ppo"', r"line 4: entries.asmpg.method must be one of asm-ppo, .*'ppo'"),
         (
             RIGHT + "options = { num_stats = 3 }",
             "line 4: entries.asmpg.options.num_stats is not an option of asmpg; accepted: num_st",

@@ -75,7 +75,7 @@ class PPO(Method[PPOLearner]):
     )
 
     discount: float = eqx.field(static=True, default=0.99)
-    trace: float = eqx.field(static=True, default=0.96)
+    trace: float = eqx.field(static=True, default=0.95)
     value_trace: float | None = eqx.field(static=True, default=0.97)
     num_environments: int = eqx.field(static=True, default=8)
     segment_steps: int = eqx.field(static=True, default=128)

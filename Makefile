@@ -24,7 +24,7 @@ types: .venv/installed-dev
 
 unit: .venv/installed-dev
 	@echo "==> Running the tests"
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 ## The documentation as web pages, in build/docs.
 docs: .venv/installed

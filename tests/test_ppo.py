@@ -16,6 +16,7 @@ SMALL = {"num_environments": 4, "segment_steps": 16, "minibatches": 2, "epochs":
 METHODS = {
     "asm-ppo": ASMPPO(num_states=3, **SMALL),
     "asm-ppo, memory critic": ASMPPO(num_states=3, critic="memory", **SMALL),
+    "asm-ppo, recurrent critic": ASMPPO(num_states=3, critic="gru", **SMALL),
     "gru-ppo": GRUPPO(width=5, **SMALL),
     "memoryless-ppo": MemorylessPPO(**SMALL),
 }
@@ -221,7 +222,7 @@ def test_average_is_what_acts():
         ({"minibatches": 3}, "minibatches must divide num_environments, 8, got 3"),
         ({"minibatches": 9}, r"minibatches must be an integer in \[1, 8\], got 9"),
         ({"trace": 1.5}, r"trace must be a number in \[0, 1\], got 1.5"),
-        ({"critic": "lstm"}, "critic must be one of gru, memory, got 'lstm'"),
+        ({"critic": "lstm"}, "critic must be one of auto, gru, memory, both, got 'lstm'"),
         ({"act_by": "guessing"}, "act_by must be one of sampling, filtering, got 'guessing'"),
         ({"num_states": 0}, "num_states must be an integer of at least 1, got 0"),
         ({"segment_steps": 0}, "segment_steps must be an integer of at least 1, got 0"),

@@ -128,7 +128,7 @@ def test_a_wrong_file_is_told_before_anything_runs(text, message, capsys, tmp_pa
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("nowhere", "study must be one of paper, quick, or a TOML file, got 'nowhere'"),
+        ("nowhere", "study must be one of efficiency, paper, quick, or a TOML file, got 'nowhere'"),
         ("quick --jobs 0", "jobs must be an integer of at least 1, got 0"),
         ("quick --steps 0", "steps must be an integer of at least 1, got 0"),
         ("quick --seeds few", "seeds must be a number of seeds"),

@@ -40,10 +40,11 @@ class Critic(eqx.Module):
 
 
 class RecurrentCritic(Critic):
-    """`V(o_1:t, a_1:t-1)`: a recurrent memory of its own, and the policy's, into a tanh layer."""
+    """`V(o_1:t, a_1:t-1)`: a tanh layer on a recurrent memory, and on the policy's if wanted."""
 
     encoder: HistoryEncoder
     layers: Layers
+    memory_size: int = eqx.field(static=True)
 
     def __init__(
         self,
@@ -55,7 +56,10 @@ class RecurrentCritic(Critic):
         observation_scale: tuple[float, ...],
         key: Key[Array, ""],
     ):
-        """`width` is that of the recurrent memory and of the layer on top of both memories."""
+        """`width` is that of the recurrent memory and of the layer on top.
+
+        `memory_size` is the length of the policy's memory, or 0 to do without it.
+        """
         encoder_key, layers_key = jax.random.split(key)
         self.encoder = HistoryEncoder(
             width=width,
@@ -65,6 +69,7 @@ class RecurrentCritic(Critic):
             key=encoder_key,
         )
         self.layers = linear_layers(layers_key, width + memory_size, width, 1)
+        self.memory_size = memory_size
 
     def start(self, num_environments: int) -> Float[Array, "N d"]:
         """Zeros."""
@@ -88,7 +93,8 @@ class RecurrentCritic(Critic):
     def _output(
         self, hidden: Float[Array, "*batch d"], remembered: Float[Array, "*batch m"]
     ) -> Float[Array, "*batch"]:
-        inputs = jnp.concatenate([hidden, jax.lax.stop_gradient(remembered)], axis=-1)
+        remembered = jax.lax.stop_gradient(remembered[..., : self.memory_size])
+        inputs = jnp.concatenate([hidden, remembered], axis=-1)
         return apply_layers(self.layers, inputs)[..., 0]
 
 

@@ -21,7 +21,7 @@ from asmpg.methods.ppo._loss import Batch, standardised
 from asmpg.policies import Actor, HistoryPolicy
 from asmpg.rollouts import Gathering, HostRows, Segment, Stream, open_stream, play_on
 
-CriticKind = Literal["gru", "memory"]
+CriticKind = Literal["auto", "gru", "memory", "both"]
 #: Real observations are divided by this, unless told otherwise.
 _OBSERVATION_SCALE = 0.5
 _ADAM_EPS = 1e-5
@@ -62,6 +62,10 @@ class PPO(Method[PPOLearner]):
     make it about the number of updates. What has been learned is the average of the policies after
     each update, the weight of the newest being `(1 + averaging) / (updates + averaging)` (Shamir
     and Zhang, 2013), or the newest alone if `averaging` is `None`.
+
+    The `critic` is a recurrent network (`"gru"`), a network on the policy's own memory
+    (`"memory"`), or a recurrent one that reads that as well (`"both"`); `"auto"` is `"both"` where
+    observations are finite, else `"gru"`.
     """
 
     abreast: ClassVar[bool] = True
@@ -90,7 +94,7 @@ class PPO(Method[PPOLearner]):
     averaging: float | None = eqx.field(static=True, default=8.0)
     entropy: float = eqx.field(static=True, default=0.0)
     divergence_limit: float | None = eqx.field(static=True, default=None)
-    critic: CriticKind = eqx.field(static=True, default="gru")
+    critic: CriticKind = eqx.field(static=True, default="auto")
     critic_width: int = eqx.field(static=True, default=64)
     critic_learning_rate: float = eqx.field(static=True, default=4e-3)
     scale_memory: float = eqx.field(static=True, default=0.9)
@@ -122,7 +126,7 @@ class PPO(Method[PPOLearner]):
                 check_number(name, getattr(self, name), low=0)
         if self.decay is not None:
             check_number("decay", self.decay, low=1)
-        check_one_of("critic", self.critic, ("gru", "memory"))
+        check_one_of("critic", self.critic, ("auto", "gru", "memory", "both"))
 
     @abc.abstractmethod
     def make_policy(self, environment: Environment[Any], key: Key[Array, ""]) -> HistoryPolicy:
@@ -206,16 +210,20 @@ class PPO(Method[PPOLearner]):
     def _make_critic(
         self, environment: Environment[Any], policy: HistoryPolicy, key: Key[Array, ""]
     ) -> Critic:
+        seen = self.observations(environment)
+        kind = self.critic
+        if kind == "auto":
+            kind = "gru" if seen.num_observations is None else "both"
         options = {
             "width": self.critic_width,
-            "memory_size": policy.memory_size,
+            "memory_size": 0 if kind == "gru" else policy.memory_size,
             "num_actions": environment.action_space.n,
-            **self.observations(environment)._asdict(),
+            **seen._asdict(),
             "key": key,
         }
-        if self.critic == "gru":
-            return RecurrentCritic(**options)
-        return MemoryCritic(MemoryValue(**options))
+        if kind == "memory":
+            return MemoryCritic(MemoryValue(**options))
+        return RecurrentCritic(**options)
 
     def _evaluate(
         self, learner: PPOLearner, segment: Segment

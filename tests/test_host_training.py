@@ -66,6 +66,7 @@ def test_the_maze_in_numpy_is_learned_as_well_as_the_compiled_one():
 def test_a_run_by_id_has_the_usual_folder(tmp_path):
     config = RunConfig(
         ID,
+        method="asmpg",
         method_options=SMALL,
         seeds=(1, 2),
         steps=400,
@@ -107,6 +108,7 @@ class StopAfter(asmpg.Callback):
 def test_a_stopped_run_goes_on_from_its_checkpoints(tmp_path):
     config = RunConfig(
         ID,
+        method="asmpg",
         method_options=SMALL,
         seeds=(1,),
         steps=900,

@@ -213,7 +213,7 @@ class ASMPG(Method[Learner]):
             "nu_entropy": spread.nu_entropy,
             "phi_entropy": spread.phi_entropy,
         }
-        steps = learner.steps + episodes.lengths.sum()
+        steps = learner.steps + episodes.lengths.sum(dtype=jnp.int32)
         return Learner(policy, optimiser, critic, steps), metrics
 
     def actor(self, learner: Learner, *, greedy: bool = False) -> ASMActor:

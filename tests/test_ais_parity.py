@@ -8,7 +8,15 @@ import optax
 import pytest
 from scipy import stats
 
-from asmpg.methods.ais import AISNetworks, LSTMState, Segments, _losses, ais_loss, encode_segments
+from asmpg.methods.ais import (
+    AISNetworks,
+    LSTMState,
+    Segments,
+    _losses,
+    ais_gradient,
+    ais_loss,
+    encode_segments,
+)
 
 VARIANTS = ("kl", "mmd")
 WEIGHT = {"kl": 1e-4, "mmd": 1e-3}
@@ -164,6 +172,25 @@ def test_fixture_losses_and_gradients(variant, prediction_loss, total, norms, la
     close(parts["ais_loss"] + parts["policy_loss"], total)
     close(found, total)
     close([optax.tree.norm(p) for p in (slope.encoder, slope.heads, slope.policy)], norms)
+
+
+@pytest.mark.usefixtures("x64")
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("longest", [1, 16, 17, 40])
+def test_the_gradient_in_blocks_is_the_gradient(variant, longest):
+    """With padding behind lanes of several lengths, and segments that start inside a block."""
+    networks = jax.tree.map(lambda leaf: leaf.astype(float), make_networks(variant=variant))
+    segments = random_segments(40, 3)
+    lengths = jnp.array([longest, max(longest - 3, 1), max(longest // 2, 1)])
+    valid = jnp.arange(40)[:, None] < lengths
+    segments = eqx.tree_at(lambda tree: tree.valid, segments, valid)
+    options = {"discount": 0.7, "return_baseline": "batch-mean"}
+    slope, (_, parts) = gradient(networks, segments, **options)
+    found, found_parts = ais_gradient(networks, segments, reward_weight=WEIGHT[variant], **options)
+    assert optax.tree.norm(slope) > 0.1
+    close(optax.tree.norm(optax.tree.sub(found, slope)), 0, tolerance=1e-12)
+    for name, value in parts.items():
+        close(found_parts[name], value, tolerance=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from asmpg.methods.ais._collect import collect_episodes as collect_episodes
 from asmpg.methods.ais._collect import collect_steps as collect_steps
 from asmpg.methods.ais._losses import ReturnBaseline as ReturnBaseline
+from asmpg.methods.ais._losses import ais_gradient as ais_gradient
 from asmpg.methods.ais._losses import ais_loss as ais_loss
 from asmpg.methods.ais._losses import encode_segments as encode_segments
 from asmpg.methods.ais._method import AIS as AIS

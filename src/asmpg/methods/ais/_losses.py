@@ -1,11 +1,12 @@
 """What AIS minimises: prediction losses for the information state, REINFORCE for the policy."""
 
-from typing import Literal
+from typing import Any, Literal
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax.lax import stop_gradient
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int, Shaped
 
 from asmpg._check import check_one_of
 from asmpg.methods.ais._networks import MIXTURE_COMPONENTS, AISNetworks, LSTMState
@@ -14,6 +15,10 @@ from asmpg.methods.ais._segments import Segments
 ReturnBaseline = Literal["none", "batch-mean"]
 #: Log-scales of the Gaussian mixture stay between minus and plus this.
 _LOG_SCALE_BOUND = 5.0
+#: The losses that are reported.
+_PARTS = ("reward_loss", "observation_loss", "ais_loss", "policy_loss")
+#: How many steps of every lane are differentiated at once.
+_BLOCK = 16
 
 
 def ais_loss(
@@ -37,35 +42,141 @@ def ais_loss(
 
     The losses share no parameters, so one gradient step on the sum is one on each.
     """
-    check_one_of("return_baseline", return_baseline, ("none", "batch-mean"))
-    valid = segments.valid
-    z = encode_segments(networks, segments)
-    reward, output = networks.predict(z, segments.actions)
-    reward_loss = _mean(jnp.square(reward - segments.rewards), valid)
-    predicted = valid if predict_terminal_observation else valid & ~segments.last
-    target = networks.encode_observation(segments.next_observations)
-    observation = _mean(observation_loss(networks, output, target), predicted)
-    state_loss = reward_weight * reward_loss + (1 - reward_weight) * observation
+    steps = _weigh(segments, discount, predict_terminal_observation, return_baseline)
+    parts, _ = _losses(networks, _blank(networks, steps), steps, reward_weight)
+    return parts["ais_loss"] + parts["policy_loss"], parts
 
-    log_policy = networks.log_policy(stop_gradient(z))
-    log_taken = jnp.take_along_axis(log_policy, segments.actions[..., None], axis=-1)[..., 0]
-    advantages = segments.returns(discount)
-    if return_baseline == "batch-mean":
-        advantages = advantages - _mean(advantages, valid)
-    policy_loss = -jnp.sum(jnp.where(valid, log_taken * advantages, 0.0))
-    parts = {
-        "reward_loss": reward_loss,
-        "observation_loss": observation,
-        "ais_loss": state_loss,
-        "policy_loss": policy_loss,
-    }
-    return state_loss + policy_loss, parts
+
+def ais_gradient(
+    networks: AISNetworks,
+    segments: Segments,
+    *,
+    discount: float | Float[Array, ""],
+    reward_weight: float | Float[Array, ""],
+    predict_terminal_observation: bool = False,
+    return_baseline: ReturnBaseline = "none",
+) -> tuple[AISNetworks, dict[str, Float[Array, ""]]]:
+    """The gradient of `ais_loss`, and its parts, in time that depends on the longest lane.
+
+    The padding behind its end is left out: the encoder runs forward block by block, as far as there
+    are valid steps, and the gradient comes back the same way, each block encoded once more.
+    """
+    steps = _weigh(segments, discount, predict_terminal_observation, return_baseline)
+    blocks = jax.tree.map(_cut, steps)
+    used = segments.valid.any(axis=1)
+    needed = (jnp.max(jnp.where(used, jnp.arange(1, len(used) + 1), 0)) + _BLOCK - 1) // _BLOCK
+
+    def block(index: Int[Array, ""]) -> _Steps:
+        return jax.tree.map(lambda leaf: leaf[index], blocks)
+
+    def forward(
+        index: Int[Array, ""], carry: tuple[LSTMState, LSTMState]
+    ) -> tuple[LSTMState, LSTMState]:
+        state, starts = carry
+        starts = jax.tree.map(lambda rows, row: rows.at[index].set(row), starts, state)
+        return _encode(networks, state, block(index))[0], starts
+
+    blank = _blank(networks, steps)
+    starts = jax.tree.map(
+        lambda leaf: jnp.zeros((len(blocks.first), *leaf.shape), leaf.dtype), blank
+    )
+    _, starts = jax.lax.fori_loop(0, needed, forward, (blank, starts))
+
+    def objective(
+        learned: tuple[AISNetworks, LSTMState], index: Int[Array, ""], slope: LSTMState
+    ) -> tuple[Float[Array, ""], dict[str, Float[Array, ""]]]:
+        parts, end = _losses(*learned, block(index), reward_weight)
+        later = jnp.vdot(slope.hidden, end.hidden) + jnp.vdot(slope.cell, end.cell)
+        return parts["ais_loss"] + parts["policy_loss"] + later, parts
+
+    def backward(done: Int[Array, ""], carry: tuple[Any, LSTMState]) -> tuple[Any, LSTMState]:
+        total, slope = carry
+        index = needed - 1 - done
+        start = jax.tree.map(lambda rows: rows[index], starts)
+        (gradient, slope), parts = eqx.filter_grad(objective, has_aux=True)(
+            (networks, start), index, slope
+        )
+        return jax.tree.map(jnp.add, total, (gradient, parts)), slope
+
+    zero = jax.tree.map(jnp.zeros_like, eqx.filter(networks, eqx.is_inexact_array))
+    no_parts = dict.fromkeys(_PARTS, jnp.zeros((), blank.hidden.dtype))
+    return jax.lax.fori_loop(0, needed, backward, ((zero, no_parts), blank))[0]
 
 
 def encode_segments(networks: AISNetworks, segments: Segments) -> Float[Array, "T N d"]:
     """`z_t` of every step; starting a segment afresh also cuts the gradient through time."""
+    return _encode(networks, _blank(networks, segments), segments)[1]
+
+
+class _Steps(eqx.Module):
+    """What the losses need of each step: what was seen and done, and what it counts for."""
+
+    observations: Shaped[Array, "T N *observation"]
+    actions: Int[Array, "T N"]
+    rewards: Float[Array, "T N"]
+    next_observations: Shaped[Array, "T N *observation"]
+    previous_actions: Int[Array, "T N"]
+    previous_rewards: Float[Array, "T N"]
+    first: Bool[Array, "T N"]
+    starts: LSTMState
+    reward_share: Float[Array, "T N"]
+    observation_share: Float[Array, "T N"]
+    advantages: Float[Array, "T N"]
+
+
+def _weigh(
+    segments: Segments,
+    discount: float | Float[Array, ""],
+    predict_terminal_observation: bool,
+    return_baseline: ReturnBaseline,
+) -> _Steps:
+    check_one_of("return_baseline", return_baseline, ("none", "batch-mean"))
+    valid = segments.valid
+    predicted = valid if predict_terminal_observation else valid & ~segments.last
+    advantages = segments.returns(discount)
+    if return_baseline == "batch-mean":
+        advantages = advantages - jnp.sum(advantages * _shares(valid))
+    return _Steps(
+        segments.observations,
+        segments.actions,
+        segments.rewards,
+        segments.next_observations,
+        segments.previous_actions,
+        segments.previous_rewards,
+        segments.first,
+        segments.starts,
+        _shares(valid),
+        _shares(predicted),
+        jnp.where(valid, advantages, 0.0),
+    )
+
+
+def _shares(chosen: Bool[Array, "T N"]) -> Float[Array, "T N"]:
+    """What each step counts in a mean over those chosen; nothing at all if there are none."""
+    return chosen / jnp.maximum(chosen.sum(), 1)
+
+
+def _cut(rows: Shaped[Array, "T N *rest"]) -> Shaped[Array, "blocks B N *rest"]:
+    """The rows in blocks of the same length, the last one filled up with zeros."""
+    missing = -len(rows) % _BLOCK
+    filled = jnp.concatenate([rows, jnp.zeros((missing, *rows.shape[1:]), rows.dtype)])
+    return filled.reshape(-1, _BLOCK, *rows.shape[1:])
+
+
+def _blank(networks: AISNetworks, steps: Segments | _Steps) -> LSTMState:
+    """A recurrent state to carry before the first segment starts; it is never read."""
+    nothing = jnp.zeros(
+        (steps.first.shape[1], networks.dimension), networks.encoder.lstm.input_bias.dtype
+    )
+    return LSTMState(nothing, nothing)
+
+
+def _encode(
+    networks: AISNetworks, state: LSTMState, steps: Segments | _Steps
+) -> tuple[LSTMState, Float[Array, "T N d"]]:
+    """The recurrent state after the steps, and `z_t` of each."""
     drive = networks.drive(
-        segments.observations, segments.previous_actions, segments.previous_rewards, segments.first
+        steps.observations, steps.previous_actions, steps.previous_rewards, steps.first
     )
 
     def step(
@@ -76,9 +187,30 @@ def encode_segments(networks: AISNetworks, segments: Segments) -> Float[Array, "
         state = networks.encoder.lstm.advance(state, drive)
         return state, state.hidden
 
-    rows = (drive, segments.first, segments.starts)
-    nothing = jnp.zeros((drive.shape[1], networks.dimension), drive.dtype)
-    return jax.lax.scan(step, LSTMState(nothing, nothing), rows)[1]
+    return jax.lax.scan(step, state, (drive, steps.first, steps.starts))
+
+
+def _losses(
+    networks: AISNetworks,
+    state: LSTMState,
+    steps: _Steps,
+    reward_weight: float | Float[Array, ""],
+) -> tuple[dict[str, Float[Array, ""]], LSTMState]:
+    """What the steps add to each loss, going on from `state`, and the state they end in."""
+    state, z = _encode(networks, state, steps)
+    reward, output = networks.predict(z, steps.actions)
+    target = networks.encode_observation(steps.next_observations)
+    log_policy = networks.log_policy(stop_gradient(z))
+    log_taken = jnp.take_along_axis(log_policy, steps.actions[..., None], axis=-1)[..., 0]
+    reward_loss = jnp.sum(steps.reward_share * jnp.square(reward - steps.rewards))
+    observation = jnp.sum(steps.observation_share * observation_loss(networks, output, target))
+    parts = (
+        reward_loss,
+        observation,
+        reward_weight * reward_loss + (1 - reward_weight) * observation,
+        -jnp.sum(log_taken * steps.advantages),
+    )
+    return dict(zip(_PARTS, parts, strict=True)), state
 
 
 def observation_loss(
@@ -119,8 +251,3 @@ def gaussian_mixture_loss(
     distance = (target[..., None, :] - mean) * jnp.exp(-log_scale)
     log_density = -0.5 * distance**2 - log_scale - 0.5 * jnp.log(2 * jnp.pi)
     return -jax.nn.logsumexp(log_weight + log_density.sum(axis=-1), axis=-1)
-
-
-def _mean(values: Float[Array, "T N"], where: Bool[Array, "T N"]) -> Float[Array, ""]:
-    """The mean over the steps chosen; 0 if there are none."""
-    return jnp.sum(jnp.where(where, values, 0.0)) / jnp.maximum(where.sum(), 1)

@@ -15,7 +15,7 @@ from asmpg.methods._observations import observation_kind
 from asmpg.methods._paper import number_of_states
 from asmpg.methods.ais._actor import AISActor, AISMemory
 from asmpg.methods.ais._collect import collect_episodes, collect_steps
-from asmpg.methods.ais._losses import ReturnBaseline, ais_loss
+from asmpg.methods.ais._losses import ReturnBaseline, ais_gradient, ais_loss
 from asmpg.methods.ais._networks import AISNetworks, LSTMState, Start, Variant
 from asmpg.methods.ais._segments import Segments
 from asmpg.rollouts import Gathering, HostRows
@@ -157,7 +157,9 @@ class AIS(Method[AISLearner]):
     ) -> tuple[AISLearner, Experience, Metrics]:
         """One step on both losses of segments that the learner played."""
         weight = _REWARD_WEIGHT[self.variant] if self.reward_weight is None else self.reward_weight
-        gradient, parts = eqx.filter_grad(ais_loss, has_aux=True)(
+        whole = eqx.filter_grad(ais_loss, has_aux=True)
+        differentiate = whole if self.batch == "steps" else ais_gradient
+        gradient, parts = differentiate(
             learner.networks,
             segments,
             discount=self.discount,

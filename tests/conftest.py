@@ -1,9 +1,40 @@
 """Shapes and types are checked while testing: jaxtyping annotations, enforced by beartype."""
 
+import gc
+from pathlib import Path
+
+import jax
 import pytest
 from jaxtyping import config, install_import_hook
 
 install_import_hook("asmpg", "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))")
+
+# Most time goes into compiling programs that run once: their code need not be good.
+jax.config.update("jax_disable_most_optimizations", True)
+
+#: Linux lets a process have about 65,000 memory mappings; every compiled program takes some.
+_MANY_MAPPINGS = 40_000
+
+
+@pytest.fixture(autouse=True)
+def optimisation(request):
+    """Optimise what tests compile that say `pytest.mark.long_running`."""
+    if request.node.get_closest_marker("long_running") is None:
+        yield
+        return
+    jax.config.update("jax_disable_most_optimizations", False)
+    yield
+    jax.config.update("jax_disable_most_optimizations", True)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_mappings():
+    """Forget compiled programs before there are too many: the compiler would crash."""
+    yield
+    mappings = Path("/proc/self/maps")
+    if mappings.exists() and mappings.read_bytes().count(b"\n") > _MANY_MAPPINGS:
+        jax.clear_caches()
+        gc.collect()
 
 
 @pytest.fixture

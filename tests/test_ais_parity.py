@@ -16,6 +16,7 @@ from asmpg.methods.ais import (
     ais_gradient,
     ais_loss,
     encode_segments,
+    weigh_steps,
 )
 
 VARIANTS = ("kl", "mmd")
@@ -111,7 +112,7 @@ def random_segments(steps, lanes, *, observation=(), seed=0):
 @eqx.filter_jit
 def loss(networks, segments, *, discount=0.7, **options):
     weight = WEIGHT[networks.variant]
-    return ais_loss(networks, segments, discount=discount, reward_weight=weight, **options)
+    return ais_loss(networks, weigh_steps(segments, discount=discount, **options), weight)
 
 
 @eqx.filter_jit
@@ -186,7 +187,8 @@ def test_the_gradient_in_blocks_is_the_gradient(variant, longest):
     segments = eqx.tree_at(lambda tree: tree.valid, segments, valid)
     options = {"discount": 0.7, "return_baseline": "batch-mean"}
     slope, (_, parts) = gradient(networks, segments, **options)
-    found, found_parts = ais_gradient(networks, segments, reward_weight=WEIGHT[variant], **options)
+    steps = weigh_steps(segments, **options)
+    found, found_parts = ais_gradient(networks, steps, WEIGHT[variant])
     assert optax.tree.norm(slope) > 0.1
     close(optax.tree.norm(optax.tree.sub(found, slope)), 0, tolerance=1e-12)
     for name, value in parts.items():
@@ -229,7 +231,7 @@ def test_the_stop_gradient_is_what_keeps_the_policy_loss_out(monkeypatch):
     @eqx.filter_jit
     @eqx.filter_grad
     def slope_of_the_policy_loss(networks):
-        return ais_loss(networks, segments, discount=0.7, reward_weight=0.1)[1]["policy_loss"]
+        return ais_loss(networks, weigh_steps(segments, discount=0.7), 0.1)[1]["policy_loss"]
 
     slope = slope_of_the_policy_loss(networks)
     assert all((leaf != 0).any() for leaf in jax.tree.leaves(slope.encoder))

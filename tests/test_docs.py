@@ -19,6 +19,7 @@ def blocks(page, language):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 @pytest.mark.usefixtures("as_user")
+@pytest.mark.long_running
 def test_the_blocks_of_a_page_run_in_their_order(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = {}

@@ -19,6 +19,8 @@ from asmpg.exact import (
 from asmpg.policies import KernelTables, TabularPolicy
 from controllers import cheese_maze_controller, hallway_controller, machine_repair_controller
 
+pytestmark = pytest.mark.long_running
+
 H, GAMMA = 200, 0.99
 # discounted, undiscounted, reward per step
 REFERENCE = {

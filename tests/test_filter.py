@@ -191,7 +191,7 @@ def test_acting_follows_the_laws():
     for observation, uniform in zip(observations, uniforms, strict=True):
         memory = acting.act(memory, observation, jnp.zeros(()), uniform)
         beliefs.append(memory.belief)
-        actions.append(acting.action(memory))
+        actions.append(memory.action)
     played = jnp.stack(actions)
     laws = filter_actions(
         policy,

@@ -8,7 +8,7 @@ from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 
 from asmpg.envs.host._driver import VectorDriver
 from asmpg.envs.host._source import HostSource
-from asmpg.policies import Actor, AgentMemory
+from asmpg.policies import AgentMemory, AgentMemoryActor
 from asmpg.rollouts import Gathering, HostPlayer, HostStage, gather
 from host_environments import RandomWalk
 
@@ -16,21 +16,15 @@ COPIES, STEPS = 5, 40
 COLUMNS = ("observations", "time", "actions", "rewards", "next_observations", "terminated", "ended")
 
 
-class Scripted(Actor):
+class Scripted(AgentMemoryActor):
     """Plays `(o + number of actions played) mod 3`: wrong wherever memory is not reset in time."""
 
     greedy: bool = eqx.field(static=True, default=False)
-
-    def start(self, key):
-        return AgentMemory.empty()
 
     def act(self, memory, observation, reward, uniforms):
         # The reward before enters too: at the start of an episode it must be zero.
         number = jnp.int32(observation[0] + reward) + memory.time
         return AgentMemory(memory.state, number % 3, memory.time + 1)
-
-    def action(self, memory):
-        return memory.action
 
 
 def reference(seed, number, *, skip=False):

@@ -19,7 +19,16 @@ from asmpg.gradients import (
     reward_to_go,
     sampled_gradient,
 )
-from enumeration import POLICIES, SIZES, STATES, enumerate_process, flat, make_policy
+from asmpg.policies import Encoding
+from enumeration import (
+    ACTIONS,
+    OBSERVATIONS,
+    POLICIES,
+    STATES,
+    enumerate_process,
+    flat,
+    make_policy,
+)
 
 ESTIMATORS = {"sampled": sampled_gradient, "marginal": marginal_gradient}
 
@@ -76,19 +85,14 @@ def test_its_variance_is_smaller():
 
 def values(policy, episodes, *, estimator):
     """A critic that has learned nothing: any function of what is known beforehand will do."""
-    value = MemoryValue(
-        width=4, memory_size=STATES, **_without_states(SIZES), key=jax.random.key(8)
-    )
+    encoding = Encoding(ACTIONS, OBSERVATIONS)
+    value = MemoryValue(width=4, memory_size=STATES, encoding=encoding, key=jax.random.key(8))
     past = episodes.memories
     if estimator == "marginal":
         remembered = beliefs_before(policy, episodes)
     else:
         remembered = jax.nn.one_hot(past.state, STATES)
     return 5.0 * value(remembered, past.action, past.first, episodes.observations)
-
-
-def _without_states(sizes):
-    return {name: size for name, size in sizes.items() if name != "num_states"}
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)

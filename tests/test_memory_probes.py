@@ -18,6 +18,8 @@ from asmpg.policies import KernelTables
 from asmpg.study.memory_probes import PROBES
 from asmpg.training import train
 
+pytestmark = pytest.mark.long_running
+
 
 @pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.label)
 def test_solved_by_the_fewest_agent_states(probe):

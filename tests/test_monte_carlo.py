@@ -14,6 +14,8 @@ from asmpg.policies import JointTabularPolicy, KernelTables, TableActor
 from asmpg.training import play_episodes
 from controllers import cheese_maze_controller, hallway_controller, machine_repair_controller
 
+pytestmark = pytest.mark.long_running
+
 EPISODES, HORIZON, DISCOUNT = 20_000, 200, 0.99
 CONTROLLERS = {
     "CheeseMaze": cheese_maze_controller,

@@ -37,6 +37,8 @@ from asmpg.exact._reference_values import (
 from asmpg.exact._simulation import UniformAct, play, simulate
 from asmpg.exact._yardsticks import Yardstick, Yardsticks
 
+pytestmark = pytest.mark.long_running
+
 KEY = jax.random.key(20260)
 
 

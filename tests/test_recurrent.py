@@ -5,11 +5,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from asmpg.policies import HistoryEncoder
+from asmpg.policies import Encoding, HistoryEncoder
 
 
 def example():
-    encoder = HistoryEncoder(width=5, num_actions=3, num_observations=4, key=jax.random.key(0))
+    encoder = HistoryEncoder(width=5, encoding=Encoding(3, 4), key=jax.random.key(0))
     keys = jax.random.split(jax.random.key(1), 4)
     observations = jax.random.randint(keys[0], (7, 2), 0, 4)
     actions = jax.random.randint(keys[1], (7, 2), 0, 3)

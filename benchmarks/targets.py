@@ -29,26 +29,10 @@ class Target(NamedTuple):
 
 _EARLY = (15_000, 25_000, 50_000, 100_000)
 TARGETS = {
-    "CheeseMaze": Target(
-        "exact_reward_per_step",
-        "reward_per_step",
-        0.2209,
-        25_000,
-        (15_000, 25_000, 50_000, 100_000),
-    ),
-    "HallwayNavigation": Target(
-        "exact_reward_per_step",
-        "reward_per_step",
-        0.9577,
-        25_000,
-        (15_000, 25_000, 50_000, 100_000),
-    ),
+    "CheeseMaze": Target("exact_reward_per_step", "reward_per_step", 0.2209, 25_000, _EARLY),
+    "HallwayNavigation": Target("exact_reward_per_step", "reward_per_step", 0.9577, 25_000, _EARLY),
     "HealthcareTreatment": Target(
-        "discounted_return",
-        "discounted_return",
-        34.0,
-        100_000,
-        (25_000, 50_000, 100_000, 150_000),
+        "discounted_return", "discounted_return", 34.0, 100_000, (25_000, 50_000, 100_000, 150_000)
     ),
     "MachineRepair": Target(
         "exact_discounted", "discounted_return", 47.0, 60_000, (25_000, 60_000, 100_000, 150_000)

@@ -6,13 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, Shaped
 
 from asmpg.gradients._return_scale import ReturnScale
-from asmpg.policies import (
-    Layers,
-    apply_layers,
-    encode_action,
-    encode_observation,
-    linear_layers,
-)
+from asmpg.policies import Encoding, Layers, apply_layers, linear_layers
 
 
 class MemoryValue(eqx.Module):
@@ -24,26 +18,20 @@ class MemoryValue(eqx.Module):
     """
 
     layers: Layers
-    observation_scale: tuple[float, ...] = eqx.field(static=True)
-    num_actions: int = eqx.field(static=True)
-    num_observations: int | None = eqx.field(static=True)
+    encoding: Encoding = eqx.field(static=True)
 
     def __init__(
         self,
         *,
         width: int,
         memory_size: int,
-        num_actions: int,
-        num_observations: int | None,
-        observation_scale: tuple[float, ...] = (),
+        encoding: Encoding,
         key: Key[Array, ""],
     ):
         """`memory_size` is the length of `m`."""
-        size = num_observations or len(observation_scale)
-        self.layers = linear_layers(key, memory_size + num_actions + size, width, width, 1)
-        self.observation_scale = observation_scale
-        self.num_actions = num_actions
-        self.num_observations = num_observations
+        size = memory_size + encoding.num_actions + encoding.observation_size
+        self.layers = linear_layers(key, size, width, width, 1)
+        self.encoding = encoding
 
     def __call__(
         self,
@@ -54,13 +42,8 @@ class MemoryValue(eqx.Module):
     ) -> Float[Array, "*batch"]:
         """The value; where `first`, there is nothing to remember and no action before."""
         real = self.layers[0].weight.dtype
-        seen = encode_observation(
-            observation,
-            num_observations=self.num_observations,
-            observation_scale=self.observation_scale,
-            dtype=real,
-        )
-        done = encode_action(action, num_actions=self.num_actions, dtype=real)
+        seen = self.encoding.observation(observation, real)
+        done = self.encoding.action(action, real)
         past = jnp.concatenate([jax.lax.stop_gradient(remembered).astype(real), done], axis=-1)
         inputs = jnp.concatenate([jnp.where(first[..., None], 0, past), seen], axis=-1)
         return apply_layers(self.layers, inputs)[..., 0]

@@ -26,9 +26,9 @@ from asmpg.gradients import (
     sampled_gradient,
 )
 from asmpg.methods._baseline_critic import BaselineCritic
+from asmpg.methods._encoding import encoding_of
 from asmpg.methods._kernels import POLICY_KINDS, PolicyKind, kernel_maker
 from asmpg.methods._method import Experience, Method, Metrics, all_finite
-from asmpg.methods._observations import observation_kind
 from asmpg.methods._rates import adam_by_kind
 from asmpg.policies import (
     Activation,
@@ -142,7 +142,7 @@ class ASMPG(Method[Learner]):
             num_states=self.num_states,
             hidden=self.hidden,
             activation=self.activation,
-            seen=observation_kind(environment, self.observation_scale),
+            encoding=encoding_of(environment, self.observation_scale),
             nu_scale=self.nu_scale,
             stay=self.stay,
         )
@@ -281,8 +281,7 @@ class ASMPG(Method[Learner]):
         value = MemoryValue(
             width=self.critic_width,
             memory_size=policy.num_states,
-            num_actions=policy.num_actions,
-            **observation_kind(environment, self.observation_scale)._asdict(),
+            encoding=encoding_of(environment, self.observation_scale),
             key=jax.random.fold_in(key, 1),
         )
         return BaselineCritic.fresh(value, learning_rate=self.critic_learning_rate)

@@ -6,11 +6,11 @@ from typing import Any, Literal
 from jaxtyping import Array, Key
 
 from asmpg.envs import Environment
-from asmpg.methods._observations import ObservationKind
 from asmpg.methods._paper import PAPER_SIZES, number_of_states
 from asmpg.policies import (
     Activation,
     ASMPolicy,
+    Encoding,
     JointTabularPolicy,
     MatrixPolicy,
     MLPPolicy,
@@ -30,7 +30,7 @@ def kernel_maker(
     num_states: int | None,
     hidden: int | None,
     activation: Activation,
-    seen: ObservationKind,
+    encoding: Encoding,
     nu_scale: float,
     stay: float,
 ) -> Callable[[Key[Array, ""]], ASMPolicy]:
@@ -41,26 +41,23 @@ def kernel_maker(
     of keeping the agent state.
     """
     if kind == "auto":
-        kind = "matrix" if seen.num_observations is None else "tabular"
-    sizes = {
-        "num_states": number_of_states(environment.name, num_states),
-        "num_actions": environment.action_space.n,
-    }
+        kind = "matrix" if encoding.num_observations is None else "tabular"
+    sizes = {"num_states": number_of_states(environment.name, num_states), **encoding._asdict()}
     paper = PAPER_SIZES.get(environment.name)
     if kind == "mlp":
         if stay:
             raise ValueError(f"stay must be 0 for policy='mlp', got {stay:g}")
         width = hidden or (paper.hidden if paper else _HIDDEN)
-        options = {**sizes, **seen._asdict(), "hidden": width, "activation": activation}
+        options = {**sizes, "hidden": width, "activation": activation}
         return lambda key: MLPPolicy(**options, nu_scale=nu_scale, key=key)
     if kind == "matrix":
-        options = {**sizes, **seen._asdict(), "hidden": hidden or _HIDDEN}
+        options = {**sizes, "hidden": hidden or _HIDDEN}
         return lambda key: MatrixPolicy(**options, nu_scale=nu_scale, stay=stay, key=key)
-    if seen.num_observations is None:
+    if encoding.num_observations is None:
         raise ValueError(
             f"policy={kind!r} needs discrete observations; {environment.name} shows "
             f"{environment.observation_space}; use policy='matrix' or 'mlp'"
         )
     table = TabularPolicy if kind == "tabular" else JointTabularPolicy
-    options = {**sizes, "num_observations": seen.num_observations}
-    return lambda key: table(**options, nu_scale=nu_scale, stay=stay, key=key)
+    del sizes["observation_scale"]
+    return lambda key: table(**sizes, nu_scale=nu_scale, stay=stay, key=key)

@@ -2,11 +2,13 @@
 
 from asmpg.policies._action_laws import ActionLaws as ActionLaws
 from asmpg.policies._actor import Actor as Actor
+from asmpg.policies._actor import AgentMemoryActor as AgentMemoryActor
 from asmpg.policies._actor import ASMActor as ASMActor
 from asmpg.policies._actor import NetworkActor as NetworkActor
 from asmpg.policies._actor import TableActor as TableActor
 from asmpg.policies._actor import actor as actor
 from asmpg.policies._actor import draw as draw
+from asmpg.policies._encoding import Encoding as Encoding
 from asmpg.policies._filter import FilterActor as FilterActor
 from asmpg.policies._filter import FilterMemory as FilterMemory
 from asmpg.policies._filter import filter_actions as filter_actions
@@ -21,8 +23,6 @@ from asmpg.policies._kernel_tables import every_input as every_input
 from asmpg.policies._layers import Activation as Activation
 from asmpg.policies._layers import Layers as Layers
 from asmpg.policies._layers import apply_layers as apply_layers
-from asmpg.policies._layers import encode_action as encode_action
-from asmpg.policies._layers import encode_observation as encode_observation
 from asmpg.policies._layers import linear_layers as linear_layers
 from asmpg.policies._layers import scale_last as scale_last
 from asmpg.policies._matrix import MatrixPolicy as MatrixPolicy

@@ -15,7 +15,10 @@ Memory = TypeVar("Memory")
 
 
 class Actor(eqx.Module, Generic[Memory]):
-    """What plays: a memory that starts anew with each episode, and a way to act on it."""
+    """What plays: a memory that starts anew with each episode, and a way to act on it.
+
+    Memories have a field `action`, the action chosen last.
+    """
 
     @abc.abstractmethod
     def start(self, key: Key[Array, ""]) -> Memory:
@@ -34,12 +37,17 @@ class Actor(eqx.Module, Generic[Memory]):
         All chance comes from `uniforms`; at the start of an episode `reward` is zero.
         """
 
-    @abc.abstractmethod
-    def action(self, memory: Memory) -> Int[Array, ""]:
-        """The action chosen last."""
+
+class AgentMemoryActor(Actor[AgentMemory]):
+    """Remembers no more than an agent state and an action."""
+
+    def start(self, key: Key[Array, ""]) -> AgentMemory:
+        """The dummy pair `(s_0, a_0)`."""
+        del key
+        return AgentMemory.empty()
 
 
-class ASMActor(Actor[AgentMemory]):
+class ASMActor(AgentMemoryActor):
     """Acts by sampling: `S_t` from `nu`, then `A_t` from `phi`."""
 
     #: Take the most probable agent state and action instead of drawing them.
@@ -60,11 +68,6 @@ class ASMActor(Actor[AgentMemory]):
     ) -> Float[Array, " A"]:
         """The law of the action in agent state `state`."""
 
-    def start(self, key: Key[Array, ""]) -> AgentMemory:
-        """The dummy pair `(s_0, a_0)`."""
-        del key
-        return AgentMemory.empty()
-
     def act(
         self,
         memory: AgentMemory,
@@ -77,10 +80,6 @@ class ASMActor(Actor[AgentMemory]):
         state = draw(self.nu(memory, observation), uniforms[0], greedy=self.greedy)
         law = self.phi(memory, observation, state)
         return AgentMemory(state, draw(law, uniforms[1], greedy=self.greedy), memory.time + 1)
-
-    def action(self, memory: AgentMemory) -> Int[Array, ""]:
-        """`A_t`."""
-        return memory.action
 
 
 def draw(

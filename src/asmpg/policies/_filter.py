@@ -79,10 +79,6 @@ class FilterActor(Actor[FilterMemory]):
         action = draw(joint.sum(axis=0), uniforms[1], greedy=self.greedy)
         return FilterMemory(_normalised(joint[:, action]), action, memory.time + 1)
 
-    def action(self, memory: FilterMemory) -> Int[Array, ""]:
-        """`A_t`."""
-        return memory.action
-
 
 def filter_actor(policy: ASMPolicy, *, greedy: bool = False) -> FilterActor:
     """Make `policy` ready to act by filtering."""

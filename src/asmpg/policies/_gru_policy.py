@@ -7,6 +7,7 @@ from jaxtyping import Array, Float, Int, Key, Shaped
 
 from asmpg.policies._action_laws import ActionLaws
 from asmpg.policies._actor import Actor, draw
+from asmpg.policies._encoding import Encoding
 from asmpg.policies._history_policy import HistoryPolicy
 from asmpg.policies._layers import Layers, apply_layers, linear_layers, scale_last
 from asmpg.policies._memory import AgentMemory
@@ -31,21 +32,14 @@ class GRUPolicy(HistoryPolicy):
         self,
         *,
         width: int,
-        num_actions: int,
-        num_observations: int | None,
-        observation_scale: tuple[float, ...] = (),
+        encoding: Encoding,
         key: Key[Array, ""],
     ):
         """`width` is that of the recurrent state and of the layer on top."""
         encoder_key, layers_key = jax.random.split(key)
-        self.encoder = HistoryEncoder(
-            width=width,
-            num_actions=num_actions,
-            num_observations=num_observations,
-            observation_scale=observation_scale,
-            key=encoder_key,
-        )
-        self.layers = scale_last(linear_layers(layers_key, width, width, num_actions), 0.01)
+        self.encoder = HistoryEncoder(width=width, encoding=encoding, key=encoder_key)
+        layers = linear_layers(layers_key, width, width, encoding.num_actions)
+        self.layers = scale_last(layers, 0.01)
 
     def actor(self, *, greedy: bool = False) -> "GRUActor":
         """Acts on the recurrent state."""
@@ -102,7 +96,3 @@ class GRUActor(Actor[RecurrentMemory]):
         law = jnp.exp(self.policy.log_law(hidden))
         action = draw(law, uniforms[1], greedy=self.greedy)
         return RecurrentMemory(hidden, action, memory.time + 1)
-
-    def action(self, memory: RecurrentMemory) -> Int[Array, ""]:
-        """`A_t`."""
-        return memory.action

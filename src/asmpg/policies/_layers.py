@@ -6,7 +6,7 @@ from typing import Literal
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, Key, Shaped
+from jaxtyping import Array, Float, Key
 
 Activation = Literal["relu", "tanh"]
 _ACTIVATIONS: dict[Activation, Callable[[Array], Array]] = {"relu": jax.nn.relu, "tanh": jnp.tanh}
@@ -41,23 +41,3 @@ def scale_last(layers: Layers, factor: float) -> Layers:
     """The same layers, with the weights of the last one multiplied by `factor`."""
     *before, last = layers
     return (*before, eqx.tree_at(lambda layer: layer.weight, last, factor * last.weight))
-
-
-def encode_observation(
-    observation: Shaped[Array, "*batch_and_observation"],
-    *,
-    num_observations: int | None,
-    observation_scale: tuple[float, ...],
-    dtype: jnp.dtype,
-) -> Float[Array, "*batch n"]:
-    """What networks are shown: one-hot, or real and divided by `observation_scale`."""
-    if num_observations is not None:
-        return jax.nn.one_hot(observation, num_observations, dtype=dtype)
-    return observation.astype(dtype) / jnp.asarray(observation_scale, dtype)
-
-
-def encode_action(
-    action: Int[Array, "*batch"], *, num_actions: int, dtype: jnp.dtype
-) -> Float[Array, "*batch A"]:
-    """One-hot."""
-    return jax.nn.one_hot(action, num_actions, dtype=dtype)

@@ -1,26 +1,20 @@
 """A state update whose network sees the observation alone, and emits a matrix for each action."""
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, Shaped
 
-from asmpg.policies._layers import (
-    Layers,
-    apply_layers,
-    encode_observation,
-    linear_layers,
-    scale_last,
-)
+from asmpg.policies._encoding import Encoding
+from asmpg.policies._layers import Layers, apply_layers, linear_layers, scale_last
 from asmpg.policies._memory import AgentMemory
-from asmpg.policies._policy import ASMPolicy
+from asmpg.policies._network_policy import NetworkPolicy
 from asmpg.policies._tabular import staying
 
 #: By how much the last weights of the network are larger than its other layers' at the start.
 _NETWORK_SCALE = 4.0
 
 
-class MatrixPolicy(ASMPolicy):
+class MatrixPolicy(NetworkPolicy):
     """`nu(. | s, a, o)` is row `(s, a)` of logits that a tanh network makes of `o`; `phi` a table.
 
     `logits(o) = table + network(o)`: the table, normal with standard deviation `nu_scale`, says
@@ -33,10 +27,6 @@ class MatrixPolicy(ASMPolicy):
     nu_layers: Layers
     nu_logits: Float[Array, "rows S"]
     phi_logits: Float[Array, "S A"]
-    observation_scale: tuple[float, ...] = eqx.field(static=True)
-    num_states: int = eqx.field(static=True)
-    num_actions: int = eqx.field(static=True)
-    num_observations: int | None = eqx.field(static=True)
 
     def __init__(
         self,
@@ -57,21 +47,14 @@ class MatrixPolicy(ASMPolicy):
         """
         network_key, nu_key, phi_key = jax.random.split(key, 3)
         rows = 1 + num_states * num_actions
-        size = num_observations or len(observation_scale)
-        layers = linear_layers(network_key, size, hidden, hidden, rows * num_states)
+        encoding = Encoding(num_actions, num_observations, observation_scale)
+        super().__init__(num_states, encoding)
+        sizes = (encoding.observation_size, hidden, hidden, rows * num_states)
+        layers = linear_layers(network_key, *sizes)
         self.nu_layers = scale_last(layers, _NETWORK_SCALE * nu_scale)
         noise = nu_scale * jax.random.normal(nu_key, (rows, num_states))
         self.nu_logits = noise + stay * staying(num_states, num_actions, 1)
         self.phi_logits = phi_scale * jax.random.normal(phi_key, (num_states, num_actions))
-        self.observation_scale = observation_scale
-        self.num_states = num_states
-        self.num_actions = num_actions
-        self.num_observations = num_observations
-
-    @property
-    def factored(self) -> bool:
-        """Yes."""
-        return True
 
     def log_nu(
         self, memory: AgentMemory, observation: Shaped[Array, "*observation"]
@@ -101,11 +84,6 @@ class MatrixPolicy(ASMPolicy):
     def _logits(
         self, observation: Shaped[Array, "*batch_and_observation"]
     ) -> Float[Array, "*batch rows S"]:
-        seen = encode_observation(
-            observation,
-            num_observations=self.num_observations,
-            observation_scale=self.observation_scale,
-            dtype=self.nu_logits.dtype,
-        )
+        seen = self.encoding.observation(observation, self.nu_logits.dtype)
         flat = apply_layers(self.nu_layers, seen)
         return self.nu_logits + flat.reshape(*flat.shape[:-1], *self.nu_logits.shape)

@@ -6,10 +6,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, Shaped
 
 from asmpg.policies._action_laws import ActionLaws
-from asmpg.policies._actor import Actor, draw
+from asmpg.policies._actor import AgentMemoryActor, draw
+from asmpg.policies._encoding import Encoding
 from asmpg.policies._history_policy import HistoryPolicy
 from asmpg.policies._kernel_tables import KernelTables
-from asmpg.policies._layers import Layers, apply_layers, encode_observation, linear_layers
+from asmpg.policies._layers import Layers, apply_layers, linear_layers
 from asmpg.policies._memory import AgentMemory
 
 
@@ -18,27 +19,23 @@ class MemorylessPolicy(HistoryPolicy):
 
     logits: Float[Array, "O A"] | None
     layers: Layers | None
-    observation_scale: tuple[float, ...] = eqx.field(static=True)
-    num_observations: int | None = eqx.field(static=True)
+    encoding: Encoding = eqx.field(static=True)
 
     def __init__(
         self,
         *,
-        num_actions: int,
-        num_observations: int | None,
-        observation_scale: tuple[float, ...] = (),
+        encoding: Encoding,
         hidden: int = 64,
         key: Key[Array, ""],
     ):
         """The table starts at zero; the network has two hidden layers of width `hidden`."""
         self.logits = self.layers = None
-        if num_observations is None:
-            sizes = (len(observation_scale), hidden, hidden, num_actions)
-            self.layers = linear_layers(key, *sizes)
+        size, num_actions = encoding.observation_size, encoding.num_actions
+        if encoding.num_observations is None:
+            self.layers = linear_layers(key, size, hidden, hidden, num_actions)
         else:
-            self.logits = jnp.zeros((num_observations, num_actions))
-        self.observation_scale = observation_scale
-        self.num_observations = num_observations
+            self.logits = jnp.zeros((size, num_actions))
+        self.encoding = encoding
 
     def actor(self, *, greedy: bool = False) -> "MemorylessActor":
         """Acts on the last observation."""
@@ -69,12 +66,7 @@ class MemorylessPolicy(HistoryPolicy):
         if self.logits is not None:
             return jax.nn.log_softmax(self.logits[observation])
         assert self.layers is not None
-        seen = encode_observation(
-            observation,
-            num_observations=None,
-            observation_scale=self.observation_scale,
-            dtype=self.layers[0].weight.dtype,
-        )
+        seen = self.encoding.observation(observation, self.layers[0].weight.dtype)
         return jax.nn.log_softmax(apply_layers(self.layers, seen))
 
     def tables(self) -> KernelTables | None:
@@ -84,16 +76,11 @@ class MemorylessPolicy(HistoryPolicy):
         return KernelTables.memoryless(jax.nn.softmax(self.logits))
 
 
-class MemorylessActor(Actor[AgentMemory]):
+class MemorylessActor(AgentMemoryActor):
     """Draws actions given the last observation."""
 
     policy: MemorylessPolicy
     greedy: bool = eqx.field(static=True)
-
-    def start(self, key: Key[Array, ""]) -> AgentMemory:
-        """Empty, as ever."""
-        del key
-        return AgentMemory.empty()
 
     def act(
         self,
@@ -108,7 +95,3 @@ class MemorylessActor(Actor[AgentMemory]):
         return AgentMemory(
             memory.state, draw(law, uniforms[1], greedy=self.greedy), memory.time + 1
         )
-
-    def action(self, memory: AgentMemory) -> Int[Array, ""]:
-        """`A_t`."""
-        return memory.action

@@ -5,20 +5,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, Shaped
 
-from asmpg.policies._layers import (
-    Activation,
-    Layers,
-    apply_layers,
-    encode_action,
-    encode_observation,
-    linear_layers,
-    scale_last,
-)
+from asmpg.policies._encoding import Encoding
+from asmpg.policies._layers import Activation, Layers, apply_layers, linear_layers, scale_last
 from asmpg.policies._memory import AgentMemory
-from asmpg.policies._policy import ASMPolicy
+from asmpg.policies._network_policy import NetworkPolicy
 
 
-class MLPPolicy(ASMPolicy):
+class MLPPolicy(NetworkPolicy):
     """`nu` and `phi` as multilayer perceptrons with softmax outputs.
 
     `nu` takes one-hot `S_{t-1}` and `A_{t-1}` (both zero for the dummy pair) and `O_t` (one-hot, or
@@ -29,10 +22,6 @@ class MLPPolicy(ASMPolicy):
     nu_layers: Layers
     phi_layers: Layers
     activation: Activation = eqx.field(static=True)
-    observation_scale: tuple[float, ...] = eqx.field(static=True)
-    num_states: int = eqx.field(static=True)
-    num_actions: int = eqx.field(static=True)
-    num_observations: int | None = eqx.field(static=True)
 
     def __init__(
         self,
@@ -52,21 +41,13 @@ class MLPPolicy(ASMPolicy):
         deterministic, so that agent states carry something from the first episode on.
         """
         nu_key, phi_key = jax.random.split(key)
-        observation_size = num_observations or len(observation_scale)
-        nu_input = num_states + num_actions + observation_size
+        encoding = Encoding(num_actions, num_observations, observation_scale)
+        super().__init__(num_states, encoding)
+        nu_input = num_states + num_actions + encoding.observation_size
         nu_sizes = (nu_input, 2 * hidden, 2 * hidden, hidden, num_states)
         self.nu_layers = scale_last(linear_layers(nu_key, *nu_sizes), nu_scale)
         self.phi_layers = linear_layers(phi_key, num_states, hidden, hidden, num_actions)
         self.activation = activation
-        self.observation_scale = observation_scale
-        self.num_states = num_states
-        self.num_actions = num_actions
-        self.num_observations = num_observations
-
-    @property
-    def factored(self) -> bool:
-        """Yes."""
-        return True
 
     def log_nu(
         self, memory: AgentMemory, observation: Shaped[Array, "*observation"]
@@ -76,13 +57,8 @@ class MLPPolicy(ASMPolicy):
         past = jnp.where(memory.first, 0, 1).astype(real)
         parts = (
             past * jax.nn.one_hot(memory.state, self.num_states, dtype=real),
-            past * encode_action(memory.action, num_actions=self.num_actions, dtype=real),
-            encode_observation(
-                observation,
-                num_observations=self.num_observations,
-                observation_scale=self.observation_scale,
-                dtype=real,
-            ),
+            past * self.encoding.action(memory.action, real),
+            self.encoding.observation(observation, real),
         )
         logits = apply_layers(self.nu_layers, jnp.concatenate(parts), self.activation)
         return jax.nn.log_softmax(logits)

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, Shaped
 
-from asmpg.policies._layers import encode_action, encode_observation
+from asmpg.policies._encoding import Encoding
 
 
 class HistoryEncoder(eqx.Module):
@@ -27,29 +27,23 @@ class HistoryEncoder(eqx.Module):
     input_bias: Float[Array, " gates"]
     recurrent_weight: Float[Array, "gates d"]
     candidate_bias: Float[Array, " d"]
-    observation_scale: tuple[float, ...] = eqx.field(static=True)
-    num_actions: int = eqx.field(static=True)
-    num_observations: int | None = eqx.field(static=True)
+    encoding: Encoding = eqx.field(static=True)
 
     def __init__(
         self,
         *,
         width: int,
-        num_actions: int,
-        num_observations: int | None,
-        observation_scale: tuple[float, ...] = (),
+        encoding: Encoding,
         key: Key[Array, ""],
     ):
         """`width` is the dimension `d` of the memory."""
-        size = (num_observations or len(observation_scale)) + num_actions
+        size = encoding.observation_size + encoding.num_actions
         shape = (3 * width, size + width + 1)
         columns = jax.random.uniform(key, shape, minval=-(width**-0.5), maxval=width**-0.5)
         self.input_weight, self.recurrent_weight = columns[:, :size], columns[:, size:-1]
         self.input_bias = columns[:, -1]
         self.candidate_bias = jnp.zeros(width)
-        self.observation_scale = observation_scale
-        self.num_actions = num_actions
-        self.num_observations = num_observations
+        self.encoding = encoding
 
     @property
     def width(self) -> int:
@@ -91,13 +85,8 @@ class HistoryEncoder(eqx.Module):
     ) -> Float[Array, "*batch gates"]:
         """The part of the gates that does not depend on the memory."""
         real = self.input_weight.dtype
-        seen = encode_observation(
-            observation,
-            num_observations=self.num_observations,
-            observation_scale=self.observation_scale,
-            dtype=real,
-        )
-        action = encode_action(previous_action, num_actions=self.num_actions, dtype=real)
+        seen = self.encoding.observation(observation, real)
+        action = self.encoding.action(previous_action, real)
         inputs = jnp.concatenate([seen, jnp.where(first[..., None], 0, action)], axis=-1)
         return inputs @ self.input_weight.T + self.input_bias
 

@@ -91,7 +91,7 @@ class HostPlayer:
             paid = jnp.where(start, 0.0, rewards)
             after = jax.vmap(actor.act)(before, observations, paid, uniforms)
             noted = jax.vmap(self._note)(before, after)
-            return jax.tree.leaves(after), jax.vmap(actor.action)(after), noted
+            return jax.tree.leaves(after), after.action, noted
 
         self._begin = jax.jit(begin)
         self._act = jax.jit(act)

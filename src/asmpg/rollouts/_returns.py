@@ -47,7 +47,7 @@ def play_for_returns(
         uniforms = jax.random.uniform(act_key, (num_episodes, 2))
         memory = jax.vmap(actor.act)(memory, observation, reward, uniforms)
         observation, state, reward, terminated = jax.vmap(environment.step)(
-            jax.random.split(environment_key, num_episodes), state, jax.vmap(actor.action)(memory)
+            jax.random.split(environment_key, num_episodes), state, memory.action
         )
         paid = jnp.where(running, reward, 0.0)
         total = EpisodeReturns(

@@ -111,7 +111,7 @@ def _step(
     act_key, environment_key = jax.random.split(keys[0])
     uniforms = jax.random.uniform(act_key, (2,))
     memory = actor.act(stream.memory, stream.observation, stream.reward, uniforms)
-    action = actor.action(memory)
+    action = memory.action
     following, state, reward, terminated = environment.step(environment_key, stream.state, action)
     ended = terminated | (memory.time >= environment.max_steps)
     row = (

@@ -201,5 +201,5 @@ def _act(
         memory, start = fresh, jnp.ones_like(start)
     memory = jax.tree.map(lambda new, old: jax.vmap(jnp.where)(start, new, old), fresh, memory)
     rewards = jnp.where(start, 0.0, rewards)
-    memory = jax.vmap(actor.act)(memory, observations, rewards, uniforms)
-    return memory, jax.vmap(actor.action)(memory)
+    after = jax.vmap(actor.act)(memory, observations, rewards, uniforms)
+    return after, after.action

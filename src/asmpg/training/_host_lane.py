@@ -1,6 +1,6 @@
 """A seed on its way where environments are stepped on the host."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -11,7 +11,7 @@ from jaxtyping import Array
 
 from asmpg.methods import Metrics
 from asmpg.rollouts import HostPlayer, HostRows, HostStage, Stream, gather, host_returns
-from asmpg.training._lanes import Lane, Outcome, make_outcome
+from asmpg.training._lanes import Lane, OneSeedLane, Outcome, make_outcome
 from asmpg.training._program import MEASURES, Program, SeedState
 from asmpg.training._standing import SavedSeed, Standing
 
@@ -21,7 +21,7 @@ _EVALUATION_COPIES = 16
 _TRAINING, _EVALUATION = 1, 2
 
 
-class HostLane(Lane):
+class HostLane(OneSeedLane):
     """One seed in environments of its own: those it learns in, and those it is evaluated in.
 
     Acting and learning are compiled. All chance is a function of the seed and of the number of
@@ -66,16 +66,6 @@ class HostLane(Lane):
             for name, total in totals.items()
         }
         return make_outcome(state, self._evaluate(state) | average, axis=True)
-
-    def commit(self, state: SeedState, improved: Sequence[bool]) -> None:
-        """Keep the states."""
-        self.state = state
-        if improved[0]:
-            self.best = state
-
-    def split(self, state: SeedState) -> Iterator[SeedState]:
-        """The state itself."""
-        yield state
 
     def close(self) -> None:
         """Close the environments."""

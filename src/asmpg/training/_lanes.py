@@ -67,7 +67,21 @@ class Lane(abc.ABC):
             yield seed, SavedSeed(last, best, standing)
 
 
-class SingleLane(Lane):
+class OneSeedLane(Lane):
+    """One seed alone, its states without an axis for seeds."""
+
+    def commit(self, state: SeedState, improved: Sequence[bool]) -> None:
+        """Keep the states."""
+        self.state = state
+        if improved[0]:
+            self.best = state
+
+    def split(self, state: SeedState) -> Iterator[SeedState]:
+        """The state itself."""
+        yield state
+
+
+class SingleLane(OneSeedLane):
     """One seed: nothing beside it can change its results."""
 
     def __init__(self, program: Program, seed: int, saved: SavedSeed | None):
@@ -82,16 +96,6 @@ class SingleLane(Lane):
         """Run the compiled program."""
         state, evaluation = self.program.advance(self.state, jnp.asarray(until[0]))
         return make_outcome(state, evaluation, axis=True)
-
-    def commit(self, state: SeedState, improved: Sequence[bool]) -> None:
-        """Keep the states."""
-        self.state = state
-        if improved[0]:
-            self.best = state
-
-    def split(self, state: SeedState) -> Iterator[SeedState]:
-        """The state itself."""
-        yield state
 
 
 class StackedLane(Lane):

@@ -6,6 +6,7 @@ from asmpg.methods.ais._losses import ReturnBaseline as ReturnBaseline
 from asmpg.methods.ais._losses import ais_gradient as ais_gradient
 from asmpg.methods.ais._losses import ais_loss as ais_loss
 from asmpg.methods.ais._losses import encode_segments as encode_segments
+from asmpg.methods.ais._losses import weigh_steps as weigh_steps
 from asmpg.methods.ais._method import AIS as AIS
 from asmpg.methods.ais._method import AISLearner as AISLearner
 from asmpg.methods.ais._networks import AISNetworks as AISNetworks

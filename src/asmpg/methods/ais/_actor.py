@@ -12,7 +12,7 @@ class AISMemory(eqx.Module):
     """The recurrent state, the last action, and whether there was none yet."""
 
     recurrent: LSTMState
-    last_action: Int[Array, "*batch"]
+    action: Int[Array, "*batch"]
     first: Bool[Array, "*batch"]
 
 
@@ -36,12 +36,8 @@ class AISActor(Actor[AISMemory]):
     ) -> AISMemory:
         """One step of the encoder and one draw."""
         recurrent = self.networks.encode_step(
-            memory.recurrent, observation, memory.last_action, reward, memory.first
+            memory.recurrent, observation, memory.action, reward, memory.first
         )
         law = jnp.exp(self.networks.log_policy(recurrent.hidden))
         action = draw(law, uniforms[0], greedy=self.greedy)
         return AISMemory(recurrent, action, jnp.zeros((), bool))
-
-    def action(self, memory: AISMemory) -> Int[Array, ""]:
-        """`a_t`."""
-        return memory.last_action

@@ -31,7 +31,7 @@ def collect_steps(
         act_key, environment_key, next_key = jax.random.split(key, 3)
         uniforms = jax.random.uniform(act_key, (2,))
         following = actor.act(memory, observation, reward, uniforms)
-        action = actor.action(following)
+        action = following.action
         seen, state, reward, terminated = environment.step(environment_key, state, action)
         row = (observation, action, reward, seen, terminated, memory.first, memory.recurrent)
         elapsed = elapsed + 1
@@ -68,7 +68,7 @@ def collect_episodes(
         act_key, environment_key = jax.random.split(jax.random.fold_in(step_key, time))
         uniforms = jax.random.uniform(act_key, (episodes, 2))
         memory = jax.vmap(actor.act)(memory, observation, reward, uniforms)
-        action = jax.vmap(actor.action)(memory)
+        action = memory.action
         seen, state, reward, terminated = jax.vmap(environment.step)(
             jax.random.split(environment_key, episodes), state, action
         )
@@ -76,7 +76,7 @@ def collect_episodes(
         record = jax.tree.map(lambda rows, row: rows.at[time].set(row), record, row)
         return time + 1, seen, state, memory, reward, running & ~terminated, record
 
-    row = (observation, memory.last_action, nothing, observation, running, running)
+    row = (observation, memory.action, nothing, observation, running, running)
     record = jax.tree.map(lambda leaf: jnp.zeros((limit, *leaf.shape), leaf.dtype), row)
     carry = (jnp.zeros((), jnp.int32), observation, state, memory, nothing, running, record)
     *_, record = jax.lax.while_loop(unfinished, step, carry)

@@ -21,52 +21,89 @@ _PARTS = ("reward_loss", "observation_loss", "ais_loss", "policy_loss")
 _BLOCK = 16
 
 
-def ais_loss(
-    networks: AISNetworks,
+class WeightedSteps(eqx.Module):
+    """What the losses need of each step: what was seen and done, and what it counts for."""
+
+    observations: Shaped[Array, "T N *observation"]
+    actions: Int[Array, "T N"]
+    rewards: Float[Array, "T N"]
+    next_observations: Shaped[Array, "T N *observation"]
+    previous_actions: Int[Array, "T N"]
+    previous_rewards: Float[Array, "T N"]
+    first: Bool[Array, "T N"]
+    valid: Bool[Array, "T N"]
+    starts: LSTMState
+    reward_share: Float[Array, "T N"]
+    observation_share: Float[Array, "T N"]
+    advantages: Float[Array, "T N"]
+
+
+def weigh_steps(
     segments: Segments,
     *,
     discount: float | Float[Array, ""],
-    reward_weight: float | Float[Array, ""],
     predict_terminal_observation: bool = False,
     return_baseline: ReturnBaseline = "none",
+) -> WeightedSteps:
+    """What each step counts in the means over steps, and its advantage `G_t - b`.
+
+    Rewards are predicted at all steps. Observations are predicted at the steps that another one
+    follows in their segment: as in the reference, the observation that comes with the end of a
+    segment is not, unless `predict_terminal_observation`. The baseline `b` is 0, or the mean of all
+    `G_t` (`"batch-mean"`).
+    """
+    check_one_of("return_baseline", return_baseline, ("none", "batch-mean"))
+    valid = segments.valid
+    predicted = valid if predict_terminal_observation else valid & ~segments.last
+    advantages = segments.returns(discount)
+    if return_baseline == "batch-mean":
+        advantages = advantages - jnp.sum(advantages * _shares(valid))
+    return WeightedSteps(
+        segments.observations,
+        segments.actions,
+        segments.rewards,
+        segments.next_observations,
+        segments.previous_actions,
+        segments.previous_rewards,
+        segments.first,
+        valid,
+        segments.starts,
+        _shares(valid),
+        _shares(predicted),
+        jnp.where(valid, advantages, 0.0),
+    )
+
+
+def ais_loss(
+    networks: AISNetworks, steps: WeightedSteps, reward_weight: float | Float[Array, ""]
 ) -> tuple[Float[Array, ""], dict[str, Float[Array, ""]]]:
     """The sum of the two losses of AIS, `L_AIS + L_pi`, and its parts.
 
     - `L_AIS = w L_r + (1 - w) L_o` with `w = reward_weight` trains encoder and heads, through the
-      whole segment. `L_r` is the mean over all steps of `(rhat_t - r_t)^2`. `L_o` is the mean of
-      `observation_loss` over the steps that another one follows in their segment (0 if there is
-      none): as in the reference, the observation that comes with the end of a segment is not
-      predicted, unless `predict_terminal_observation`.
+      whole segment. `L_r` is the mean of `(rhat_t - r_t)^2`, `L_o` that of `observation_loss` (0 if
+      nothing is to be predicted).
     - `L_pi = -sum_t log pi(a_t | z_t) (G_t - b)` trains the policy alone: no gradient passes
-      through `z_t`. The baseline `b` is 0, or the mean of all `G_t` (`"batch-mean"`).
+      through `z_t`.
 
     The losses share no parameters, so one gradient step on the sum is one on each.
     """
-    steps = _weigh(segments, discount, predict_terminal_observation, return_baseline)
     parts, _ = _losses(networks, _blank(networks, steps), steps, reward_weight)
     return parts["ais_loss"] + parts["policy_loss"], parts
 
 
 def ais_gradient(
-    networks: AISNetworks,
-    segments: Segments,
-    *,
-    discount: float | Float[Array, ""],
-    reward_weight: float | Float[Array, ""],
-    predict_terminal_observation: bool = False,
-    return_baseline: ReturnBaseline = "none",
+    networks: AISNetworks, steps: WeightedSteps, reward_weight: float | Float[Array, ""]
 ) -> tuple[AISNetworks, dict[str, Float[Array, ""]]]:
     """The gradient of `ais_loss`, and its parts, in time that depends on the longest lane.
 
     The padding behind its end is left out: the encoder runs forward block by block, as far as there
     are valid steps, and the gradient comes back the same way, each block encoded once more.
     """
-    steps = _weigh(segments, discount, predict_terminal_observation, return_baseline)
     blocks = jax.tree.map(_cut, steps)
-    used = segments.valid.any(axis=1)
+    used = steps.valid.any(axis=1)
     needed = (jnp.max(jnp.where(used, jnp.arange(1, len(used) + 1), 0)) + _BLOCK - 1) // _BLOCK
 
-    def block(index: Int[Array, ""]) -> _Steps:
+    def block(index: Int[Array, ""]) -> WeightedSteps:
         return jax.tree.map(lambda leaf: leaf[index], blocks)
 
     def forward(
@@ -108,49 +145,6 @@ def encode_segments(networks: AISNetworks, segments: Segments) -> Float[Array, "
     return _encode(networks, _blank(networks, segments), segments)[1]
 
 
-class _Steps(eqx.Module):
-    """What the losses need of each step: what was seen and done, and what it counts for."""
-
-    observations: Shaped[Array, "T N *observation"]
-    actions: Int[Array, "T N"]
-    rewards: Float[Array, "T N"]
-    next_observations: Shaped[Array, "T N *observation"]
-    previous_actions: Int[Array, "T N"]
-    previous_rewards: Float[Array, "T N"]
-    first: Bool[Array, "T N"]
-    starts: LSTMState
-    reward_share: Float[Array, "T N"]
-    observation_share: Float[Array, "T N"]
-    advantages: Float[Array, "T N"]
-
-
-def _weigh(
-    segments: Segments,
-    discount: float | Float[Array, ""],
-    predict_terminal_observation: bool,
-    return_baseline: ReturnBaseline,
-) -> _Steps:
-    check_one_of("return_baseline", return_baseline, ("none", "batch-mean"))
-    valid = segments.valid
-    predicted = valid if predict_terminal_observation else valid & ~segments.last
-    advantages = segments.returns(discount)
-    if return_baseline == "batch-mean":
-        advantages = advantages - jnp.sum(advantages * _shares(valid))
-    return _Steps(
-        segments.observations,
-        segments.actions,
-        segments.rewards,
-        segments.next_observations,
-        segments.previous_actions,
-        segments.previous_rewards,
-        segments.first,
-        segments.starts,
-        _shares(valid),
-        _shares(predicted),
-        jnp.where(valid, advantages, 0.0),
-    )
-
-
 def _shares(chosen: Bool[Array, "T N"]) -> Float[Array, "T N"]:
     """What each step counts in a mean over those chosen; nothing at all if there are none."""
     return chosen / jnp.maximum(chosen.sum(), 1)
@@ -163,7 +157,7 @@ def _cut(rows: Shaped[Array, "T N *rest"]) -> Shaped[Array, "blocks B N *rest"]:
     return filled.reshape(-1, _BLOCK, *rows.shape[1:])
 
 
-def _blank(networks: AISNetworks, steps: Segments | _Steps) -> LSTMState:
+def _blank(networks: AISNetworks, steps: Segments | WeightedSteps) -> LSTMState:
     """A recurrent state to carry before the first segment starts; it is never read."""
     nothing = jnp.zeros(
         (steps.first.shape[1], networks.dimension), networks.encoder.lstm.input_bias.dtype
@@ -172,7 +166,7 @@ def _blank(networks: AISNetworks, steps: Segments | _Steps) -> LSTMState:
 
 
 def _encode(
-    networks: AISNetworks, state: LSTMState, steps: Segments | _Steps
+    networks: AISNetworks, state: LSTMState, steps: Segments | WeightedSteps
 ) -> tuple[LSTMState, Float[Array, "T N d"]]:
     """The recurrent state after the steps, and `z_t` of each."""
     drive = networks.drive(
@@ -193,7 +187,7 @@ def _encode(
 def _losses(
     networks: AISNetworks,
     state: LSTMState,
-    steps: _Steps,
+    steps: WeightedSteps,
     reward_weight: float | Float[Array, ""],
 ) -> tuple[dict[str, Float[Array, ""]], LSTMState]:
     """What the steps add to each loss, going on from `state`, and the state they end in."""
@@ -224,7 +218,7 @@ def observation_loss(
     - KL is the negative log-likelihood, which is KL up to a constant: of the softmax, or for real
       targets of a mixture of Gaussians, `gaussian_mixture_loss`.
     """
-    discrete = networks.num_observations is not None
+    discrete = networks.encoding.num_observations is not None
     if networks.variant == "mmd":
         mean = jax.nn.softmax(output) if discrete else output
         return 2 * jnp.sum(mean**2, axis=-1) - 4 * jnp.sum(mean * target, axis=-1)

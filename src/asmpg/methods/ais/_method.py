@@ -10,12 +10,12 @@ from jaxtyping import Array, Key
 
 from asmpg._check import check_integer, check_number, check_one_of
 from asmpg.envs import Environment
+from asmpg.methods._encoding import encoding_of
 from asmpg.methods._method import Experience, Method, Metrics, all_finite
-from asmpg.methods._observations import observation_kind
 from asmpg.methods._paper import number_of_states
 from asmpg.methods.ais._actor import AISActor, AISMemory
 from asmpg.methods.ais._collect import collect_episodes, collect_steps
-from asmpg.methods.ais._losses import ReturnBaseline, ais_gradient, ais_loss
+from asmpg.methods.ais._losses import ReturnBaseline, ais_gradient, ais_loss, weigh_steps
 from asmpg.methods.ais._networks import AISNetworks, LSTMState, Start, Variant
 from asmpg.methods.ais._segments import Segments
 from asmpg.rollouts import Gathering, HostRows
@@ -97,8 +97,7 @@ class AIS(Method[AISLearner]):
         """Fresh networks and optimisers for `environment`."""
         networks = AISNetworks(
             dimension=number_of_states(environment.name, self.dimension, option="dimension"),
-            num_actions=environment.action_space.n,
-            **observation_kind(environment, self.observation_scale)._asdict(),
+            **encoding_of(environment, self.observation_scale)._asdict(),
             variant=self.variant,
             start=self.start,
             input_width=self.input_width,
@@ -157,27 +156,26 @@ class AIS(Method[AISLearner]):
     ) -> tuple[AISLearner, Experience, Metrics]:
         """One step on both losses of segments that the learner played."""
         weight = _REWARD_WEIGHT[self.variant] if self.reward_weight is None else self.reward_weight
-        whole = eqx.filter_grad(ais_loss, has_aux=True)
-        differentiate = whole if self.batch == "steps" else ais_gradient
-        gradient, parts = differentiate(
-            learner.networks,
+        steps = weigh_steps(
             segments,
             discount=self.discount,
-            reward_weight=weight,
             predict_terminal_observation=self.predict_terminal_observation,
             return_baseline=self.return_baseline,
         )
-        steps, states = [], []
+        whole = eqx.filter_grad(ais_loss, has_aux=True)
+        differentiate = whole if self.batch == "steps" else ais_gradient
+        gradient, parts = differentiate(learner.networks, steps, weight)
+        moves, states = [], []
         for part, optimiser, rate in zip(
             _split(gradient),
             (learner.state_optimiser, learner.policy_optimiser),
             self._transformations(),
             strict=True,
         ):
-            step, state = rate.update(part, optimiser)
-            steps.append(step)
+            move, state = rate.update(part, optimiser)
+            moves.append(move)
             states.append(state)
-        networks = eqx.apply_updates(learner.networks, eqx.combine(*steps))
+        networks = eqx.apply_updates(learner.networks, eqx.combine(*moves))
         metrics = {
             "gradient_norm": optax.tree.norm(gradient),
             **{name: parts[name] for name in self.metric_names[1:]},

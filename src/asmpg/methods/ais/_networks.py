@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, Shaped
 
 from asmpg._check import check_integer, check_number, check_one_of
-from asmpg.policies import Layers, apply_layers, encode_action, encode_observation, linear_layers
+from asmpg.policies import Encoding, Layers, apply_layers, linear_layers
 
 Variant = Literal["kl", "mmd"]
 Start = Literal["normal", "zeros"]
@@ -81,9 +81,7 @@ class AISNetworks(eqx.Module):
     variant: Variant = eqx.field(static=True)
     start: Start = eqx.field(static=True)
     dimension: int = eqx.field(static=True)
-    num_actions: int = eqx.field(static=True)
-    num_observations: int | None = eqx.field(static=True)
-    observation_scale: tuple[float, ...] = eqx.field(static=True)
+    encoding: Encoding = eqx.field(static=True)
 
     def __init__(
         self,
@@ -101,13 +99,13 @@ class AISNetworks(eqx.Module):
     ):
         """`observation_scale` has a number per component where `num_observations` is `None`."""
         d = self.dimension = check_integer("dimension", dimension, low=1)
-        self.num_actions = check_integer("num_actions", num_actions, low=1)
-        self.num_observations = num_observations
-        self.observation_scale = tuple(
-            check_number("observation_scale", scale, low=1e-6) for scale in observation_scale
+        check_integer("num_actions", num_actions, low=1)
+        scale = tuple(
+            check_number("observation_scale", part, low=1e-6) for part in observation_scale
         )
-        real = num_observations is None and len(observation_scale) > 0
-        size = len(observation_scale) if real else num_observations
+        self.encoding = Encoding(num_actions, num_observations, scale)
+        real = num_observations is None and len(scale) > 0
+        size = len(scale) if real else num_observations
         size = check_integer("num_observations", size, low=1)
         check_one_of("variant", variant, ("kl", "mmd"))
         check_one_of("start", start, ("normal", "zeros"))
@@ -157,7 +155,7 @@ class AISNetworks(eqx.Module):
     ) -> Float[Array, "*batch gates"]:
         """What the inputs of a step add to the gates: `W tanh(V (e(o), e(a), r) + v) + w`."""
         seen = self.encode_observation(observation)
-        action = encode_action(previous_action, num_actions=self.num_actions, dtype=seen.dtype)
+        action = self.encoding.action(previous_action, seen.dtype)
         past = jnp.concatenate([action, previous_reward[..., None].astype(seen.dtype)], axis=-1)
         inputs = jnp.concatenate([seen, jnp.where(first[..., None], 0, past)], axis=-1)
         if self.encoder.input_layer is not None:
@@ -169,19 +167,13 @@ class AISNetworks(eqx.Module):
         self, observation: Shaped[Array, "*batch_and_observation"]
     ) -> Float[Array, "*batch n"]:
         """One-hot, or scaled: the encoder's input and the heads' target."""
-        return encode_observation(
-            observation,
-            num_observations=self.num_observations,
-            observation_scale=self.observation_scale,
-            dtype=self.encoder.lstm.input_weight.dtype,
-        )
+        return self.encoding.observation(observation, self.encoder.lstm.input_weight.dtype)
 
     def predict(
         self, z: Float[Array, "*batch d"], action: Int[Array, "*batch"]
     ) -> tuple[Float[Array, "*batch"], Float[Array, "*batch outputs"]]:
         """The reward of `action` in `z`, and the observation head's output for what follows."""
-        code = encode_action(action, num_actions=self.num_actions, dtype=z.dtype)
-        inputs = jnp.concatenate([z, code], axis=-1)
+        inputs = jnp.concatenate([z, self.encoding.action(action, z.dtype)], axis=-1)
         return apply_layers(self.heads.reward, inputs)[..., 0], apply_layers(
             self.heads.observation, inputs
         )

@@ -46,7 +46,7 @@ class ASMPPO(PPO):
             num_states=self.num_states,
             hidden=self.hidden,
             activation="tanh",
-            seen=self.observations(environment),
+            encoding=self.encoding(environment),
             nu_scale=self.nu_scale,
             stay=self.stay,
         )

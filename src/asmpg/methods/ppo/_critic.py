@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from asmpg.gradients import MemoryValue, ReturnScale, rescale_output
-from asmpg.policies import ActionLaws, HistoryEncoder, Layers, apply_layers, linear_layers
+from asmpg.policies import ActionLaws, Encoding, HistoryEncoder, Layers, apply_layers, linear_layers
 from asmpg.rollouts import Segment
 
 
@@ -51,9 +51,7 @@ class RecurrentCritic(Critic):
         *,
         width: int,
         memory_size: int,
-        num_actions: int,
-        num_observations: int | None,
-        observation_scale: tuple[float, ...],
+        encoding: Encoding,
         key: Key[Array, ""],
     ):
         """`width` is that of the recurrent memory and of the layer on top.
@@ -61,13 +59,7 @@ class RecurrentCritic(Critic):
         `memory_size` is the length of the policy's memory, or 0 to do without it.
         """
         encoder_key, layers_key = jax.random.split(key)
-        self.encoder = HistoryEncoder(
-            width=width,
-            num_actions=num_actions,
-            num_observations=num_observations,
-            observation_scale=observation_scale,
-            key=encoder_key,
-        )
+        self.encoder = HistoryEncoder(width=width, encoding=encoding, key=encoder_key)
         self.layers = linear_layers(layers_key, width + memory_size, width, 1)
         self.memory_size = memory_size
 

@@ -12,13 +12,13 @@ from jaxtyping import Array, Float, Int, Key
 from asmpg._check import check_integer, check_number, check_one_of
 from asmpg.envs import Environment
 from asmpg.gradients import MemoryValue, ReturnScale, generalised_advantages
+from asmpg.methods._encoding import encoding_of
 from asmpg.methods._method import Experience, Method, Metrics, all_finite
-from asmpg.methods._observations import ObservationKind, observation_kind
 from asmpg.methods._rates import adam_by_kind
 from asmpg.methods.ppo._critic import Critic, MemoryCritic, RecurrentCritic
 from asmpg.methods.ppo._epochs import Passes, Trained
 from asmpg.methods.ppo._loss import Batch, standardised
-from asmpg.policies import Actor, HistoryPolicy
+from asmpg.policies import Actor, Encoding, HistoryPolicy
 from asmpg.rollouts import Gathering, HostRows, Segment, Stream, open_stream, play_on
 
 CriticKind = Literal["auto", "gru", "memory", "both"]
@@ -203,22 +203,21 @@ class PPO(Method[PPOLearner]):
         """The average policy, ready to play."""
         return learner.average.actor(greedy=greedy)
 
-    def observations(self, environment: Environment[Any]) -> ObservationKind:
-        """How the networks are to be shown the observations of `environment`."""
-        return observation_kind(environment, self.observation_scale, default=_OBSERVATION_SCALE)
+    def encoding(self, environment: Environment[Any]) -> Encoding:
+        """How the networks are shown the observations and actions of `environment`."""
+        return encoding_of(environment, self.observation_scale, default=_OBSERVATION_SCALE)
 
     def _make_critic(
         self, environment: Environment[Any], policy: HistoryPolicy, key: Key[Array, ""]
     ) -> Critic:
-        seen = self.observations(environment)
+        encoding = self.encoding(environment)
         kind = self.critic
         if kind == "auto":
-            kind = "gru" if seen.num_observations is None else "both"
+            kind = "gru" if encoding.num_observations is None else "both"
         options = {
             "width": self.critic_width,
             "memory_size": 0 if kind == "gru" else policy.memory_size,
-            "num_actions": environment.action_space.n,
-            **seen._asdict(),
+            "encoding": encoding,
             "key": key,
         }
         if kind == "memory":

@@ -29,10 +29,7 @@ class GRUPPO(PPO):
 
     def make_policy(self, environment: Environment[Any], key: Key[Array, ""]) -> GRUPolicy:
         """A fresh network."""
-        seen = self.observations(environment)
-        return GRUPolicy(
-            width=self.width, num_actions=environment.action_space.n, **seen._asdict(), key=key
-        )
+        return GRUPolicy(width=self.width, encoding=self.encoding(environment), key=key)
 
 
 class MemorylessPPO(PPO):
@@ -40,8 +37,7 @@ class MemorylessPPO(PPO):
 
     def make_policy(self, environment: Environment[Any], key: Key[Array, ""]) -> MemorylessPolicy:
         """A table of zeros, or a fresh network."""
-        seen = self.observations(environment)
-        return MemorylessPolicy(num_actions=environment.action_space.n, **seen._asdict(), key=key)
+        return MemorylessPolicy(encoding=self.encoding(environment), key=key)
 
     def tables(self, learner: PPOLearner) -> KernelTables | None:
         """The policy with the last observation for an agent state, where those are finite."""

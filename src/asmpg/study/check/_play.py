@@ -8,11 +8,11 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, Key, Shaped
+from jaxtyping import Array, Float, Shaped
 
 from asmpg.envs import Discrete
 from asmpg.envs.host import Place
-from asmpg.policies import Actor, AgentMemory
+from asmpg.policies import AgentMemory, AgentMemoryActor
 from asmpg.rollouts import Segment, Stream, open_stream, play_on
 
 _COMPILED_COPIES, _COMPILED_STEPS = 64, 256
@@ -99,12 +99,8 @@ def _play(environment: Any, actor: Any, stream: Stream, call: Any) -> tuple[Stre
     return play_on(environment, actor, stream, key, steps=_COMPILED_STEPS)
 
 
-class _RandomActor(Actor[AgentMemory]):
+class _RandomActor(AgentMemoryActor):
     num_actions: int = eqx.field(static=True)
-
-    def start(self, key: Key[Array, ""]) -> AgentMemory:
-        del key
-        return AgentMemory.empty()
 
     def act(
         self,
@@ -116,6 +112,3 @@ class _RandomActor(Actor[AgentMemory]):
         del observation, reward
         action = jnp.asarray(uniforms[0] * self.num_actions, jnp.int32)
         return AgentMemory(memory.state, action, memory.time + 1)
-
-    def action(self, memory: AgentMemory) -> Int[Array, ""]:
-        return memory.action

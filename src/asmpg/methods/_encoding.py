@@ -1,25 +1,19 @@
-"""How networks are shown observations."""
+"""How the networks of a method are shown what an environment shows."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from asmpg.envs import Discrete, Environment
+from asmpg.policies import Encoding
 
 
-class ObservationKind(NamedTuple):
-    """Number of observation symbols, or `None` and a scale for each real component."""
-
-    num_observations: int | None
-    observation_scale: tuple[float, ...]
-
-
-def observation_kind(
+def encoding_of(
     environment: Environment[Any], scale: tuple[float, ...] | None, *, default: float = 1.0
-) -> ObservationKind:
+) -> Encoding:
     """That of `environment`; real components are divided by `scale`, or all by `default`."""
-    space = environment.observation_space
+    space, num_actions = environment.observation_space, environment.action_space.n
     if isinstance(space, Discrete):
-        return ObservationKind(space.n, ())
+        return Encoding(num_actions, space.n)
     scale = scale or (default,) * len(space.low)
     if len(scale) != len(space.low):
         raise ValueError(f"observation_scale must have {len(space.low)} numbers, got {len(scale)}")
-    return ObservationKind(None, scale)
+    return Encoding(num_actions, None, scale)

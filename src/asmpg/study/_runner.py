@@ -52,6 +52,8 @@ class Runner:
         self._began = time.time()
         self._record_path = _new_record(folder.path / "sessions")
         self._recorded = 0.0
+        # On which device, each run says for itself.
+        self._made_with = {name: made for name, made in versions().items() if name != "device"}
 
     def run(self) -> list[JobState]:
         """Run to the end; gives the jobs that failed. Ctrl-C stops in good order."""
@@ -166,7 +168,7 @@ class Runner:
             "wall_seconds": round(seconds, 1),
             "jobs_at_a_time": self._executor.slots,
             "machine": machine(),
-            "made_with": versions(),
+            "made_with": self._made_with,
             "jobs": {
                 state.job.name: {
                     "status": state.status,

@@ -35,7 +35,7 @@ docs: .venv/installed
 	@echo "==> Creating .venv and installing asmpg"
 	$(PYTHON) -c 'import sys; sys.exit("asmpg needs Python 3.11 or newer, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[all]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
 	@touch $@
 
 .venv/installed-dev: .venv/installed

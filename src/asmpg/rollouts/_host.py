@@ -109,7 +109,7 @@ def gather(stage: HostStage, gathering: Gathering) -> dict[str, Any]:
     """Play what `gathering` asks for. The rows come as numpy arrays, to be built inside `jit`."""
     if not gathering.onward:
         stage.begin(seeded=False)
-    before = _last_actions(stage)
+    before = stage.player.memory(stage.memory).action
     if gathering.steps is None:
         rows, notes = _whole_episodes(stage)
     else:
@@ -157,9 +157,3 @@ def _padded(rows: Shaped[np.ndarray, "t ..."], length: int) -> Shaped[np.ndarray
     """Rows that mean nothing at the end: the last one again, and no step played."""
     blank = np.zeros_like(rows[-1:]) if rows.dtype == bool else rows[-1:]
     return np.concatenate([rows, np.repeat(blank, length - len(rows), axis=0)])
-
-
-def _last_actions(stage: HostStage) -> Any:
-    memory = stage.player.memory(stage.memory)
-    action = getattr(memory, "action", None)
-    return np.zeros(stage.driver.copies, np.int32) if action is None else action

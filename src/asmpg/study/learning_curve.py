@@ -23,7 +23,7 @@ def plot(run: str | Path, out: str | Path | None = None) -> list[Path]:
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise ImportError('figures need matplotlib: pip install "asmpg[plot]"') from None
+        raise ImportError("figures need matplotlib: pip install matplotlib") from None
 
     folder = RunFolder(run)
     program = folder.config.build()

@@ -26,7 +26,7 @@ def picture(
         from matplotlib.figure import Figure
         from matplotlib.layout_engine import ConstrainedLayoutEngine
     except ImportError as error:
-        raise ImportError('matplotlib is needed to draw: pip install "asmpg[plot]"') from error
+        raise ImportError("matplotlib is needed to draw: pip install matplotlib") from error
     dots = _DOTS_PER_INCH * min(width / _WIDTH, height / _HEIGHT)
     # A tenth of a pixel more, for the canvas rounds down.
     inches = ((width + 0.1) / dots, (height + 0.1) / dots)

@@ -93,6 +93,6 @@ def _gymnasium_source() -> Any:
         from asmpg.envs.host import _source
     except ImportError:
         raise ImportError(
-            'environments outside of asmpg need Gymnasium: pip install "asmpg[gymnasium]"'
+            "environments outside of asmpg need Gymnasium: pip install gymnasium"
         ) from None
     return _source

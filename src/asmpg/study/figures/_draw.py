@@ -31,7 +31,7 @@ class Picture(NamedTuple):
 def draw_figures(results: Results, summary: Summary, folder: Path) -> list[Picture]:
     """Draw every figure that the results allow into `folder`, as PNG and SVG."""
     if importlib.util.find_spec("matplotlib") is None:
-        raise ImportError('figures need matplotlib: pip install "asmpg[plot]"')
+        raise ImportError("figures need matplotlib: pip install matplotlib")
     pictures = []
     for name, title, caption, draw in _figures(results, summary):
         paths = tuple(save(draw(), folder, name))

@@ -1,6 +1,7 @@
 """Shapes and types are checked while testing: jaxtyping annotations, enforced by beartype."""
 
 import gc
+import os
 from pathlib import Path
 
 import jax
@@ -11,6 +12,7 @@ install_import_hook("asmpg", "beartype.beartype(conf=beartype.BeartypeConf(is_pe
 
 # Most time goes into compiling programs that run once: their code need not be good.
 jax.config.update("jax_disable_most_optimizations", True)
+os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_use_fusion_emitters=false"
 
 #: Linux lets a process have about 65,000 memory mappings; every compiled program takes some.
 _MANY_MAPPINGS = 40_000

@@ -72,6 +72,13 @@ def test_help_and_version_come_without_jax():
         assert expected in done.stdout
 
 
+def test_the_package_runs_as_a_module():
+    done = subprocess.run(
+        [sys.executable, "-m", "asmpg", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"asmpg {asmpg.__version__}\n"
+
+
 def test_every_command_has_help(capsys):
     for command in cli.COMMANDS:
         with pytest.raises(SystemExit) as stopped:

@@ -54,7 +54,7 @@ def main(arguments: list[str] | None = None) -> None:
     axes.set_title(f"{given.environment}: mean and range of {given.seeds} seeds", loc="left")
     axes.set_xlabel("environment steps")
     axes.set_ylabel(score.label)
-    axes.legend(frameon=False)
+    figure.legend(loc="outside lower center", ncols=3, frameon=False)
     given.out.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(given.out, dpi=150)
     print(f"Drew {given.out}")

@@ -45,3 +45,10 @@ def as_user():
     config.update("jaxtyping_disable", True)
     yield
     config.update("jaxtyping_disable", False)
+
+
+@pytest.fixture
+def x64():
+    """Compute in double precision."""
+    with jax.enable_x64(True):
+        yield

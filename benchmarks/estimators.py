@@ -43,10 +43,11 @@ def main() -> None:
     arguments = parser.parse_args()
     environment = make(arguments.environment)
     rows = []
-    learner, key = None, jax.random.key(arguments.seed)
+    learner, done, key = None, 0, jax.random.key(arguments.seed)
     for stage in STAGES:
         key, learn_key, measure_key = jax.random.split(key, 3)
-        learner = learn(environment, arguments.policy, learner, learn_key, until=stage)
+        learner = learn(environment, arguments.policy, learner, learn_key, steps=stage - done)
+        done = stage
         estimates = {
             (estimator, baseline): gradients(
                 environment,
@@ -86,16 +87,18 @@ def learn(
     learner: Learner | None,
     key: Key[Array, ""],
     *,
-    until: int,
+    steps: int,
 ) -> Learner:
-    """Go on learning until `until` steps are done."""
+    """Go on learning for `steps` steps."""
     teacher = method(policy, estimator="marginal", baseline="leave-one-out", normalise=True)
     if learner is None:
         learner = teacher.initialise(environment, key)
     improve = eqx.filter_jit(teacher.improve)
-    while int(learner.steps) < until:
+    done = 0
+    while done < steps:
         key, improve_key = jax.random.split(key)
-        learner, *_ = improve(environment, learner, improve_key)
+        learner, experience, _ = improve(environment, learner, improve_key)
+        done += int(experience.steps)
     return learner
 
 

@@ -124,7 +124,7 @@ def test_every_variant_trains_by_the_common_loop(name, method):
             assert np.isfinite(row[measure])
 
 
-def test_ten_seeds_run_abreast_without_a_hang():
+def test_ten_seeds_run_side_by_side_without_a_hang():
     """20,000 steps of ten seeds; that this returns at all is the test."""
     config = RunConfig("CheeseMaze", method="ais-kl", steps=20_000, seeds=default_seeds(10))
     rows = train(config).rows

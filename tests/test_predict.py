@@ -297,8 +297,8 @@ def test_a_loaded_agent_plays_what_was_trained(run):
 
 
 def test_without_a_seed_the_best_is_loaded(run):
-    scores = {seed: RunFolder(run).standing(seed).best_score for seed in SEEDS}
-    best = max(SEEDS, key=lambda seed: scores[seed])
+    values = {seed: RunFolder(run).standing(seed).best_value for seed in SEEDS}
+    best = max(SEEDS, key=lambda seed: values[seed])
     np.testing.assert_array_equal(load(run).nu(0, 1, 2), load(run, seed=best).nu(0, 1, 2))
 
 

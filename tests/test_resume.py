@@ -78,7 +78,7 @@ def test_a_run_that_died_while_writing(unbroken, tmp_path, monkeypatch, write):
 
 
 def test_a_run_that_died_twice_on_a_device_where_seeds_go_abreast(tmp_path, monkeypatch):
-    monkeypatch.setattr("asmpg.training._loop._stacks", lambda program: 1)
+    monkeypatch.setattr("asmpg.training._loop._abreast", lambda: True)
     train(small_config(), tmp_path / "unbroken")
     run = tmp_path / "run"
     for count in (3, 4):

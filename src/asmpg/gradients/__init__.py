@@ -14,4 +14,5 @@ from asmpg.gradients._memory_value import MemoryValue as MemoryValue
 from asmpg.gradients._memory_value import rescale_output as rescale_output
 from asmpg.gradients._return_scale import ReturnScale as ReturnScale
 from asmpg.gradients._sampled import sampled_gradient as sampled_gradient
+from asmpg.gradients._weights import return_to_go as return_to_go
 from asmpg.gradients._weights import reward_to_go as reward_to_go

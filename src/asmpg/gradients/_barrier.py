@@ -3,19 +3,25 @@
 from typing import Literal
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float
 
 BarrierSchedule = Literal["constant", "linear"]
 
 
 def barrier_at(
-    first: float, steps: Int[Array, ""], *, schedule: BarrierSchedule, fade_steps: int
+    first: float,
+    progress: float | Float[Array, ""],
+    *,
+    schedule: BarrierSchedule,
+    fade: float,
 ) -> float | Float[Array, ""]:
-    """The coefficient after `steps` steps: `first`, or a line from there to 0 at `fade_steps`.
+    """The coefficient after the share `progress` of a run.
+
+    That is `first`, or a line from there to 0 at the share `fade`.
 
     The barrier adds a term to the objective. The estimate stays unbiased for the gradient of the
     sum; it is that of the return alone only where the coefficient is 0.
     """
     if schedule == "constant":
         return first
-    return first * jnp.maximum(0.0, 1.0 - steps / fade_steps)
+    return first * jnp.maximum(0.0, 1.0 - progress / fade)

@@ -17,3 +17,19 @@ def reward_to_go(episodes: Episodes, *, discount: float) -> Float[Array, "T N"]:
     rewards = jnp.where(episodes.running, episodes.rewards, 0.0)
     discounting = discount ** jnp.arange(rewards.shape[0], dtype=rewards.dtype)
     return jax.lax.cumsum(discounting[:, None] * rewards, axis=0, reverse=True)
+
+
+def return_to_go(episodes: Episodes, *, discount: float) -> Float[Array, "T N"]:
+    """`G_t = sum_{t' >= t} discount^(t'-t) r_t'`: what a critic predicts.
+
+    This is `W_t / discount^(t-1)`, without dividing by a power that may be too small for a float.
+    """
+    rewards = jnp.where(episodes.running, episodes.rewards, 0.0)
+
+    def step(
+        following: Float[Array, " N"], reward: Float[Array, " N"]
+    ) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+        total = reward + discount * following
+        return total, total
+
+    return jax.lax.scan(step, jnp.zeros_like(rewards[0]), rewards, reverse=True)[1]

@@ -7,6 +7,7 @@ from asmpg.methods._kernels import PolicyKind as PolicyKind
 from asmpg.methods._method import Experience as Experience
 from asmpg.methods._method import Method as Method
 from asmpg.methods._method import Metrics as Metrics
+from asmpg.methods._method import Progress as Progress
 from asmpg.methods._paper import PAPER_SEEDS as PAPER_SEEDS
 from asmpg.methods._paper import PAPER_SIZES as PAPER_SIZES
 from asmpg.methods._presets import PRESETS as PRESETS

@@ -22,13 +22,14 @@ from asmpg.gradients import (
     leave_one_out,
     marginal_gradient,
     normalised,
+    return_to_go,
     reward_to_go,
     sampled_gradient,
 )
 from asmpg.methods._baseline_critic import BaselineCritic
 from asmpg.methods._encoding import encoding_of
 from asmpg.methods._kernels import POLICY_KINDS, PolicyKind, kernel_maker
-from asmpg.methods._method import Experience, Method, Metrics, all_finite
+from asmpg.methods._method import Experience, Method, Metrics, Progress, all_finite
 from asmpg.methods._rates import adam_by_kind
 from asmpg.policies import (
     Activation,
@@ -48,15 +49,11 @@ Schedule = Literal["constant", "decreasing"]
 
 
 class Learner(eqx.Module):
-    """What learning changes: the policy, its optimiser, the critic if there is one.
-
-    `steps` counts the steps learned from.
-    """
+    """What learning changes: the policy, its optimiser, the critic if there is one."""
 
     policy: ASMPolicy
     optimiser: optax.OptState
     critic: BaselineCritic | None
-    steps: Int[Array, ""]
 
 
 class ASMPG(Method[Learner]):
@@ -69,8 +66,9 @@ class ASMPG(Method[Learner]):
 
     Past the paper: `estimator="marginal"` integrates the agent state out, a `baseline` is taken off
     the weights (all of these leave the estimate unbiased), `normalise` divides the weights by their
-    root mean square (biased), the barrier may fade, `nu` may start sharper (`nu_scale`) or inclined
-    to `stay`, and logits that are parameters themselves may have a rate of their own.
+    root mean square (biased), the barrier may fade over the share `barrier_fade` of the run, `nu`
+    may start sharper (`nu_scale`) or inclined to `stay`, and logits that are parameters themselves
+    may have a rate of their own.
     """
 
     metric_names: ClassVar[tuple[str, ...]] = ("gradient_norm", "nu_entropy", "phi_entropy")
@@ -94,7 +92,7 @@ class ASMPG(Method[Learner]):
     schedule: Schedule = eqx.field(static=True, default="constant")
     barrier: float = eqx.field(static=True, default=0.01)
     barrier_schedule: BarrierSchedule = eqx.field(static=True, default="constant")
-    barrier_fade_steps: int = eqx.field(static=True, default=300_000)
+    barrier_fade: float = eqx.field(static=True, default=1.0)
     critic_width: int = eqx.field(static=True, default=64)
     critic_learning_rate: float = eqx.field(static=True, default=3e-3)
     critic_steps: int = eqx.field(static=True, default=10)
@@ -129,7 +127,7 @@ class ASMPG(Method[Learner]):
         check_one_of("schedule", self.schedule, ("constant", "decreasing"))
         check_number("barrier", self.barrier, low=0)
         check_one_of("barrier_schedule", self.barrier_schedule, ("constant", "linear"))
-        check_integer("barrier_fade_steps", self.barrier_fade_steps, low=1)
+        check_number("barrier_fade", self.barrier_fade, low=1e-6)
         check_integer("critic_width", self.critic_width, low=1)
         check_number("critic_learning_rate", self.critic_learning_rate, low=0)
         check_integer("critic_steps", self.critic_steps, low=1)
@@ -146,24 +144,29 @@ class ASMPG(Method[Learner]):
             nu_scale=self.nu_scale,
             stay=self.stay,
         )
+        policy_key, critic_key = jax.random.split(key)
         if self.time_indexed:
-            policy = TimeIndexedPolicy(make, horizon=environment.max_steps, key=key)
+            policy = TimeIndexedPolicy(make, horizon=environment.max_steps, key=policy_key)
         else:
-            policy = make(key)
-        return Learner(
-            policy,
-            self._transformation().init(eqx.filter(policy, eqx.is_inexact_array)),
-            self._make_critic(environment, policy, key) if self.baseline == "critic" else None,
-            jnp.zeros((), jnp.int32),
-        )
+            policy = make(policy_key)
+        critic = None
+        if self.baseline == "critic":
+            critic = self._make_critic(environment, policy, critic_key)
+        optimiser = self._transformation().init(eqx.filter(policy, eqx.is_inexact_array))
+        return Learner(policy, optimiser, critic)
 
     def improve(
-        self, environment: Environment[Any], learner: Learner, key: Key[Array, ""]
+        self,
+        environment: Environment[Any],
+        learner: Learner,
+        key: Key[Array, ""],
+        *,
+        progress: Progress = 0.0,
     ) -> tuple[Learner, Experience, Metrics]:
         """Play `episodes_per_update` episodes and take one step along their gradient."""
         player = self.actor(learner)
         episodes = play_episodes(environment, player, key, num_episodes=self.episodes_per_update)
-        return self._improved(learner, episodes)
+        return self._improved(learner, episodes, progress)
 
     @property
     def gathering(self) -> Gathering:
@@ -176,23 +179,26 @@ class ASMPG(Method[Learner]):
         return after.state
 
     def learn_from(
-        self, learner: Learner, rows: HostRows, key: Key[Array, ""]
+        self,
+        learner: Learner,
+        rows: HostRows,
+        key: Key[Array, ""],
+        *,
+        progress: Progress = 0.0,
     ) -> tuple[Learner, Experience, Metrics]:
         """One step along the gradient of whole episodes."""
         del key
         segment = rows.segment
         assert segment.valid is not None
-        return self._improved(
-            learner,
-            Episodes(
-                segment.observations, rows.notes, segment.actions, segment.rewards, segment.valid
-            ),
+        episodes = Episodes(
+            segment.observations, rows.notes, segment.actions, segment.rewards, segment.valid
         )
+        return self._improved(learner, episodes, progress)
 
     def _improved(
-        self, learner: Learner, episodes: Episodes
+        self, learner: Learner, episodes: Episodes, progress: Progress
     ) -> tuple[Learner, Experience, Metrics]:
-        learner, metrics = self.update(learner, episodes)
+        learner, metrics = self.update(learner, episodes, progress=progress)
         seen = (episodes.observations, episodes.rewards, metrics["gradient_norm"])
         experience = Experience(
             episodes.lengths.sum(),
@@ -201,10 +207,12 @@ class ASMPG(Method[Learner]):
         )
         return learner, experience, metrics
 
-    def update(self, learner: Learner, episodes: Episodes) -> tuple[Learner, Metrics]:
+    def update(
+        self, learner: Learner, episodes: Episodes, *, progress: Progress = 0.0
+    ) -> tuple[Learner, Metrics]:
         """One step along the gradient estimated from `episodes`, which `learner.policy` played."""
         weights, critic = self.weights(learner, episodes)
-        gradient, spread = self.gradient(learner, episodes, weights)
+        gradient, spread = self.gradient(learner, episodes, weights, progress=progress)
         descent = jax.tree.map(jnp.negative, gradient)
         step, optimiser = self._transformation().update(descent, learner.optimiser)
         policy = eqx.apply_updates(learner.policy, step)
@@ -213,8 +221,7 @@ class ASMPG(Method[Learner]):
             "nu_entropy": spread.nu_entropy,
             "phi_entropy": spread.phi_entropy,
         }
-        steps = learner.steps + episodes.lengths.sum(dtype=jnp.int32)
-        return Learner(policy, optimiser, critic, steps), metrics
+        return Learner(policy, optimiser, critic), metrics
 
     def actor(self, learner: Learner, *, greedy: bool = False) -> ASMActor:
         """The policy, ready to play."""
@@ -230,15 +237,17 @@ class ASMPG(Method[Learner]):
         return 1.0 if self.objective == "episodic" else self.discount
 
     def gradient(
-        self, learner: Learner, episodes: Episodes, weights: Float[Array, "T N"]
+        self,
+        learner: Learner,
+        episodes: Episodes,
+        weights: Float[Array, "T N"],
+        *,
+        progress: Progress = 0.0,
     ) -> tuple[ASMPolicy, Spread]:
         """The estimate of the gradient, that of the barrier included."""
         estimate = sampled_gradient if self.estimator == "sampled" else marginal_gradient
         barrier = barrier_at(
-            self.barrier,
-            learner.steps,
-            schedule=self.barrier_schedule,
-            fade_steps=self.barrier_fade_steps,
+            self.barrier, progress, schedule=self.barrier_schedule, fade=self.barrier_fade
         )
         return estimate(learner.policy, episodes, weights, barrier=barrier)
 
@@ -255,8 +264,8 @@ class ASMPG(Method[Learner]):
             weights = weights - leave_one_out(weights, episodes.running)
         elif critic is not None:
             remembered = self._remembered(learner.policy, episodes)
+            returns = return_to_go(episodes, discount=self.return_discount)
             powers = discounting(episodes, discount=self.return_discount)
-            returns = weights / powers
             weights = weights - powers * critic.values(remembered, episodes)
             critic = critic.fitted(
                 remembered,
@@ -282,7 +291,7 @@ class ASMPG(Method[Learner]):
             width=self.critic_width,
             memory_size=policy.num_states,
             encoding=encoding_of(environment, self.observation_scale),
-            key=jax.random.fold_in(key, 1),
+            key=key,
         )
         return BaselineCritic.fresh(value, learning_rate=self.critic_learning_rate)
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from asmpg.training import Agent
 
 LearnerState = TypeVar("LearnerState")
+#: The share of the run that is done, from 0 to 1.
+Progress = float | Float[Array, ""]
 #: Numbers that tell how an update went, by name.
 Metrics = dict[str, Float[Array, ""]]
 
@@ -33,8 +35,6 @@ class Method(eqx.Module, Generic[LearnerState]):
 
     #: The names of the numbers that `improve` reports.
     metric_names: ClassVar[tuple[str, ...]]
-    #: Whether its seeds are better run abreast on CPUs too: many small operations in sequence.
-    abreast: ClassVar[bool] = False
     #: The part of the learner that acts once learning is over.
     learned: ClassVar[str]
 
@@ -54,9 +54,19 @@ class Method(eqx.Module, Generic[LearnerState]):
 
     @abc.abstractmethod
     def improve(
-        self, environment: Environment[Any], learner: LearnerState, key: Key[Array, ""]
+        self,
+        environment: Environment[Any],
+        learner: LearnerState,
+        key: Key[Array, ""],
+        *,
+        progress: Progress = 0.0,
     ) -> tuple[LearnerState, Experience, Metrics]:
-        """Play, and learn from it: one update."""
+        """Play, and learn from it: one update. Schedules follow `progress`."""
+
+    @property
+    @abc.abstractmethod
+    def return_discount(self) -> float:
+        """The discount of the return that is optimised."""
 
     @abc.abstractmethod
     def actor(self, learner: LearnerState, *, greedy: bool = False) -> Actor[Any]:
@@ -69,7 +79,12 @@ class Method(eqx.Module, Generic[LearnerState]):
 
     @abc.abstractmethod
     def learn_from(
-        self, learner: LearnerState, rows: HostRows, key: Key[Array, ""]
+        self,
+        learner: LearnerState,
+        rows: HostRows,
+        key: Key[Array, ""],
+        *,
+        progress: Progress = 0.0,
     ) -> tuple[LearnerState, Experience, Metrics]:
         """One update from what `player(learner)` played on the host."""
 
@@ -92,12 +107,16 @@ class Method(eqx.Module, Generic[LearnerState]):
         del learner
         return None
 
-    def tables(self, learner: LearnerState) -> KernelTables | None:
-        """The policy on every input, for exact values; `None` if that cannot be written down."""
+    def tables(self, learner: LearnerState, *, greedy: bool = False) -> KernelTables | None:
+        """What `actor(learner, greedy=greedy)` does on every input, for exact values.
+
+        `None` if that cannot be written down.
+        """
         kernels = self.kernels(learner)
         if kernels is None or kernels.num_observations is None:
             return None
-        return kernels.tabulate()
+        tables = kernels.tabulate()
+        return tables.most_probable() if greedy else tables
 
 
 def all_finite(tree: Any) -> Bool[Array, ""]:

@@ -7,6 +7,7 @@ from asmpg.rollouts._host import HostStage as HostStage
 from asmpg.rollouts._host import gather as gather
 from asmpg.rollouts._host_player import HostPlayer as HostPlayer
 from asmpg.rollouts._host_returns import host_returns as host_returns
+from asmpg.rollouts._host_returns import standard_error as standard_error
 from asmpg.rollouts._returns import EpisodeReturns as EpisodeReturns
 from asmpg.rollouts._returns import play_for_returns as play_for_returns
 from asmpg.rollouts._stream import Segment as Segment

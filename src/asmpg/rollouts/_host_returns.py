@@ -1,5 +1,7 @@
 """Playing on the host for the returns alone."""
 
+import math
+
 import numpy as np
 from jaxtyping import Float, Int
 
@@ -34,3 +36,8 @@ def host_returns(
             break
     first, second, third = zip(*done, strict=True)
     return np.asarray(first), np.asarray(second), np.asarray(third)
+
+
+def standard_error(values: Float[np.ndarray, " N"]) -> float:
+    """Of the mean of `values`; NaN for a single one."""
+    return float(values.std(ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.nan

@@ -11,12 +11,15 @@ import jax.numpy as jnp
 
 from asmpg._check import check_integer, check_one_of
 from asmpg.envs import Environment
-from asmpg.envs.host import DescribedEnvironment, Interface, Place, find_place
+from asmpg.envs.host import DescribedEnvironment, Interface, Place, find_place, is_on_host
 from asmpg.methods import PAPER_SEEDS, PRESETS, Method
 from asmpg.training._program import Program
+from asmpg.training._standing import Standing
 
 #: Stands for a number that is the preset's, until the configuration is made.
 _OF_THE_METHOD = cast(int, None)
+#: How many episodes an evaluation has; on the host, and how many evaluations there are.
+_EPISODES, _HOST_EPISODES, _HOST_EVALUATIONS = 100, 30, 10
 #: Steps are counted in 32 bits; this leaves room for the last update.
 _MOST_STEPS = 2_000_000_000
 
@@ -33,8 +36,10 @@ class RunConfig:
     """A run: `method` learns in `environment`, once for each of `seeds`.
 
     What is left out is as the environment and the method have it, `steps` and `evaluate_every` too.
-    Every `evaluate_every` steps of a seed, `evaluation_episodes` fresh episodes are played, by the
-    most probable agent states and actions if `greedy`.
+    Every `evaluate_every` steps of a seed, or after the next update if that takes longer,
+    `evaluation_episodes` fresh episodes are played, by the most probable agent states and actions
+    if `greedy`. Where environments are stepped on the host, which is slow, the defaults are ten
+    evaluations of 30 episodes after the first one.
 
     `environment` is one of ours by name, or an id of Gymnasium, stepped on the host with the given
     `vectorization`. Such a run, and one whose environment is given in Python, records the
@@ -50,7 +55,7 @@ class RunConfig:
     seeds: tuple[int, ...] = PAPER_SEEDS
     steps: int = _OF_THE_METHOD
     evaluate_every: int = _OF_THE_METHOD
-    evaluation_episodes: int = 100
+    evaluation_episodes: int = _OF_THE_METHOD
     greedy: bool = False
     vectorization: Literal["sync", "async"] = "sync"
     interface: Interface | None = None
@@ -59,19 +64,26 @@ class RunConfig:
         _check_kind("environment", self.environment, str, "a name")
         check_one_of("method", self.method, tuple(PRESETS))
         preset = PRESETS[self.method]
-        for name in ("steps", "evaluate_every"):
-            if getattr(self, name) is None:
-                object.__setattr__(self, name, getattr(preset, name))
+        steps = self._or_default("steps", preset.steps)
+        check_integer("steps", steps, low=1, high=_MOST_STEPS)
+        on_host = is_on_host(self.environment) if self.interface is None else self.interface.on_host
+        every = max(1, steps // _HOST_EVALUATIONS) if on_host else preset.evaluate_every
+        self._or_default("evaluate_every", every)
+        self._or_default("evaluation_episodes", _HOST_EPISODES if on_host else _EPISODES)
         for name in ("environment_options", "method_options"):
             given = getattr(self, name)
             _check_kind(name, given, Mapping, "a dictionary")
             object.__setattr__(self, name, {key: _frozen(given[key]) for key in sorted(given)})
         object.__setattr__(self, "seeds", _checked_seeds(self.seeds))
-        check_integer("steps", self.steps, low=1, high=_MOST_STEPS)
         check_integer("evaluate_every", self.evaluate_every, low=1)
         check_integer("evaluation_episodes", self.evaluation_episodes, low=1)
         _check_kind("greedy", self.greedy, bool, "True or False")
         check_one_of("vectorization", self.vectorization, ("sync", "async"))
+
+    def _or_default(self, name: str, default: int) -> int:
+        if getattr(self, name) is None:
+            object.__setattr__(self, name, default)
+        return getattr(self, name)
 
     def place(self, given: object | None = None) -> Place:
         """The environment, ready to be trained in: `given`, or what the name stands for."""
@@ -115,6 +127,7 @@ class RunConfig:
         program = Program(
             environment,
             learning,
+            jnp.asarray(self.steps, jnp.int32),
             evaluation_episodes=self.evaluation_episodes,
             greedy=self.greedy,
             discount=getattr(learning, "discount", 0.99),
@@ -124,8 +137,19 @@ class RunConfig:
 
     @functools.cached_property
     def evaluation_steps(self) -> tuple[int, ...]:
-        """The numbers of steps after which each seed is evaluated: 0 first, `steps` last."""
+        """The numbers of steps after which evaluations are due: 0 first, `steps` last.
+
+        They take place after the update that gets there; one for several if it gets that far.
+        """
         return (*range(0, self.steps, self.evaluate_every), self.steps)
+
+    def evaluation_after(self, steps: int) -> int:
+        """When the first evaluation is due after that at `steps`."""
+        return min(self.steps, (steps // self.evaluate_every + 1) * self.evaluate_every)
+
+    def finished(self, standing: Standing) -> bool:
+        """Whether a seed has had its last evaluation."""
+        return standing.evaluations > 0 and standing.steps >= self.steps
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it, the method's options in full."""

@@ -1,6 +1,5 @@
 """Measuring trained policies with as many fresh episodes as asked for."""
 
-import math
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -15,7 +14,7 @@ from asmpg._check import check_integer
 from asmpg.envs import AbstractFiniteEnvironment
 from asmpg.envs.host import Place
 from asmpg.exact import exact_returns
-from asmpg.rollouts import EpisodeReturns, host_returns, play_for_returns
+from asmpg.rollouts import EpisodeReturns, host_returns, play_for_returns, standard_error
 from asmpg.training._host_lane import open_evaluation
 from asmpg.training._load import chosen_seed, standings
 from asmpg.training._program import Program
@@ -72,16 +71,16 @@ def _sampled(
     play = _play_compiled if place.source is None else partial(_play_on_host, place.source)
     discounted, undiscounted, length = play(program, learner, seed, episodes, greedy)
     per_step = undiscounted.sum() / length.sum()
-    spread = _standard_error(undiscounted - per_step * length) / length.mean()
+    spread = standard_error(undiscounted - per_step * length) / length.mean()
     return {
         "discounted_return": float(discounted.mean()),
-        "discounted_return_standard_error": _standard_error(discounted),
+        "discounted_return_standard_error": standard_error(discounted),
         "undiscounted_return": float(undiscounted.mean()),
-        "undiscounted_return_standard_error": _standard_error(undiscounted),
+        "undiscounted_return_standard_error": standard_error(undiscounted),
         "reward_per_step": float(per_step),
         "reward_per_step_standard_error": float(spread),
         "episode_length": float(length.mean()),
-        "episode_length_standard_error": _standard_error(length),
+        "episode_length_standard_error": standard_error(length),
     }
 
 
@@ -102,7 +101,7 @@ def _play_on_host(
 ) -> tuple[np.ndarray, ...]:
     stage = open_evaluation(program, source, episodes, greedy)
     try:
-        stage.reseed(seed, _STREAM)
+        stage.reseed(seed, 0, _STREAM)
         stage.player.prepare(learner)
         return host_returns(stage, num_episodes=episodes, discount=program.discount)
     finally:
@@ -124,11 +123,9 @@ def _play(
 
 def _exact(program: Program, learner: Any, *, greedy: bool) -> dict[str, float]:
     environment = program.environment
-    tables = program.method.tables(learner)
+    tables = program.method.tables(learner, greedy=greedy)
     if tables is None or not isinstance(environment, AbstractFiniteEnvironment):
         return {}
-    if greedy:
-        tables = tables.most_probable()
     value = exact_returns(
         environment.model, tables, horizon=environment.max_steps, discount=program.discount
     )
@@ -138,9 +135,3 @@ def _exact(program: Program, learner: Any, *, greedy: bool) -> dict[str, float]:
         "exact_reward_per_step": float(value.reward_per_step),
         "exact_episode_length": float(value.episode_length),
     }
-
-
-def _standard_error(values: np.ndarray) -> float:
-    if len(values) < 2:
-        return math.nan
-    return float(values.std(ddof=1) / math.sqrt(len(values)))

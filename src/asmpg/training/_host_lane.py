@@ -10,15 +10,24 @@ import numpy as np
 from jaxtyping import Array
 
 from asmpg.methods import Metrics
-from asmpg.rollouts import HostPlayer, HostRows, HostStage, Stream, gather, host_returns
+from asmpg.rollouts import (
+    HostPlayer,
+    HostRows,
+    HostStage,
+    Stream,
+    gather,
+    host_returns,
+    standard_error,
+)
 from asmpg.training._lanes import Lane, OneSeedLane, Outcome, make_outcome
 from asmpg.training._program import MEASURES, Program, SeedState
 from asmpg.training._standing import SavedSeed, Standing
 
 #: So many environments are evaluated in at a time.
 _EVALUATION_COPIES = 16
-#: The streams of random numbers of a seed.
-_TRAINING, _EVALUATION = 1, 2
+#: The streams of random numbers of a seed: numpy takes `(1, 2)` and `(1, 2, 0)` for the same seed,
+#: so all have as many numbers, and the last says what they are for.
+_RESETS, _TRAINING, _EVALUATION = 1, 2, 3
 
 
 class HostLane(OneSeedLane):
@@ -79,11 +88,11 @@ class HostLane(OneSeedLane):
         stage = self._training
         if stage is None:
             stage = self._training = HostStage(*self._open_training(), seed=0)
-            stage.reseed(self.seeds[0], _TRAINING, updates)
+            stage.reseed(self.seeds[0], updates, _RESETS)
             stage.player.prepare(state.learner)
             stage.begin(seeded=True)
             state = _restarted(self.program, state, stage.stream())
-        stage.reseed(self.seeds[0], _TRAINING, updates, 0)
+        stage.reseed(self.seeds[0], updates, _TRAINING)
         stage.player.prepare(state.learner)
         return _learn(self.program, state, gather(stage, self.program.method.gathering))
 
@@ -93,14 +102,18 @@ class HostLane(OneSeedLane):
             stage = self._evaluation = open_evaluation(
                 self.program, self._source, self.program.evaluation_episodes, self.program.greedy
             )
-        stage.reseed(self.seeds[0], _EVALUATION, int(state.updates))
+        stage.reseed(self.seeds[0], int(state.updates), _EVALUATION)
         stage.player.prepare(state.learner)
         discounted, undiscounted, lengths = host_returns(
             stage,
             num_episodes=self.program.evaluation_episodes,
             discount=self.program.discount,
         )
+        undiscounted_objective = self.program.objective[0] == "undiscounted_return"
         measured = {
+            "standard_error": standard_error(
+                undiscounted if undiscounted_objective else discounted
+            ),
             "discounted_return": discounted.mean(),
             "undiscounted_return": undiscounted.mean(),
             "reward_per_step": undiscounted.sum() / lengths.sum(),
@@ -142,7 +155,7 @@ def _learn(
 ) -> tuple[SeedState, dict[str, Array]]:
     key, learn_key = jax.random.split(state.key)
     learner, experience, metrics = program.method.learn_from(
-        state.learner, HostRows.build(gathered), learn_key
+        state.learner, HostRows.build(gathered), learn_key, progress=program.progress(state)
     )
     return state.after(learner, key, experience), metrics
 

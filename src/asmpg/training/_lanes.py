@@ -134,16 +134,12 @@ class StackedLane(Lane):
 
 
 def make_lanes(
-    program: Program, seeds: Sequence[int], saved: Mapping[int, SavedSeed], *, stacks: int
+    program: Program, seeds: Sequence[int], saved: Mapping[int, SavedSeed], *, abreast: bool
 ) -> list[Lane]:
-    """A lane for each seed, or, if `stacks` is not 0, so many lanes of seeds abreast."""
-    if stacks == 0:
-        return [SingleLane(program, seed, saved.get(seed)) for seed in seeds]
-    groups = [seeds[place::stacks] for place in range(min(stacks, len(seeds)))]
-    return [
-        StackedLane(program, group, {seed: saved[seed] for seed in group if seed in saved})
-        for group in groups
-    ]
+    """A lane for each seed, or one for all of them `abreast`."""
+    if abreast:
+        return [StackedLane(program, seeds, saved)]
+    return [SingleLane(program, seed, saved.get(seed)) for seed in seeds]
 
 
 def make_outcome(state: SeedState, evaluation: Mapping[str, Any], *, axis: bool) -> Outcome:

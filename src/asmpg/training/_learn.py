@@ -4,7 +4,7 @@ import dataclasses
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from asmpg.envs import Environment, make, registered_names
 from asmpg.envs.host import Place, find_place
@@ -14,9 +14,6 @@ from asmpg.training._callback import Callback
 from asmpg.training._config import RunConfig, default_seeds
 from asmpg.training._loop import train
 from asmpg.training._progress import Progress
-
-#: How often, and with how many episodes, runs on the host are evaluated where nothing is said.
-_HOST_EVALUATIONS, _HOST_EPISODES = 10, 30
 
 
 def learn(
@@ -35,7 +32,10 @@ def learn(
     vectorization: Literal["sync", "async"] = "sync",
     environment_options: Mapping[str, Any] | None = None,
 ) -> Agent:
-    """Train `method` on `environment`, and return the agent of the best evaluation.
+    """Train `method` on `environment`, and return the agent with the policy of its best evaluation.
+
+    The best is the latest that is not clearly worse than an earlier one, by the return that is
+    optimised; `agent.result.agent(which="last")` is that of the end.
 
     Args:
         method: What learns, say `asmpg.ASMPPO(num_states=8)`; `method.learn(...)` is the same.
@@ -61,21 +61,18 @@ def learn(
     options = dict(environment_options or {})
     place = find_place(environment, options, vectorization=vectorization)
     name, options, given = _called(environment, options, place)
-    on_host = place.source is not None
-    preset = PRESETS[preset_name(method)]
-    steps = preset.steps if steps is None else steps
-    often = max(1, steps // _HOST_EVALUATIONS) if on_host else preset.evaluate_every
     config = RunConfig(
         name,
         environment_options=options,
         method=preset_name(method),
         method_options=_options(method),
         seeds=default_seeds(seeds) if isinstance(seeds, int) else tuple(seeds),
-        steps=steps,
-        evaluate_every=evaluate_every or often,
-        evaluation_episodes=evaluation_episodes or (_HOST_EPISODES if on_host else 100),
+        steps=cast(int, steps),
+        evaluate_every=cast(int, evaluate_every),
+        evaluation_episodes=cast(int, evaluation_episodes),
         greedy=greedy,
         vectorization=vectorization,
+        interface=place.interface if place.source is not None else None,
     )
     listeners = [*([Progress()] if progress else []), *callbacks]
     result = train(config, out, resume=resume, callbacks=listeners, environment=given)

@@ -20,7 +20,9 @@ def load(run: str | Path, *, seed: int | None = None, which: Which = "best") -> 
     """The agent in a file that `Agent.save` wrote, or that of the run in a folder.
 
     The environment is not needed, wherever it came from. In a folder, without `seed`, it is that of
-    the seed with the highest score, as of its best evaluation or, with `which="last"`, of its last.
+    the seed with the highest return (the one that is optimised), as of its best evaluation or, with
+    `which="last"`, of its last. The best evaluation of a seed is the latest that is not clearly
+    worse than an earlier one: a lucky one is not preferred to all that came after it.
 
     >>> agent = asmpg.load("runs/cheese", seed=1952)
     """
@@ -74,15 +76,15 @@ def standings(folder: RunFolder, which: Which) -> dict[int, Standing]:
 def chosen_seed(
     standings: Mapping[int, Standing], seed: int | None, *, run: object, which: Which
 ) -> int:
-    """`seed`, if it is there; the seed with the highest score if it is `None`."""
-    scores = {
-        known: (standing.score if which == "last" else standing.best_score) or 0.0
+    """`seed`, if it is there; that with the highest value if it is `None`."""
+    values = {
+        known: (standing.value if which == "last" else standing.best_value) or 0.0
         for known, standing in standings.items()
     }
-    if not scores:
+    if not values:
         raise ValueError(f"{run} has no checkpoint yet")
     if seed is None:
-        return max(scores, key=lambda known: scores[known])
-    if seed not in scores:
-        raise ValueError(f"seed must be one of {', '.join(map(str, scores))}, got {seed}")
+        return max(values, key=lambda known: values[known])
+    if seed not in values:
+        raise ValueError(f"seed must be one of {', '.join(map(str, values))}, got {seed}")
     return seed

@@ -23,7 +23,7 @@ from asmpg.training._program import Program
 from asmpg.training._result import TrainingResult
 from asmpg.training._run_folder import RunFolder
 from asmpg.training._score import score_of
-from asmpg.training._standing import SavedSeed
+from asmpg.training._standing import SavedSeed, Standing
 
 #: How often, in seconds, the loop looks whether somebody asked to stop.
 _PATIENCE = 0.2
@@ -41,8 +41,8 @@ def train(
 
     With `resume`, the run in `out` goes on from its checkpoints, and ends bit for bit as if it had
     never stopped. On CPUs each seed runs on its own, as many at a time as there are cores, so its
-    results do not depend, in any bit, on the seeds beside it; on other devices, and for recurrent
-    methods, seeds run abreast in one program, and their number may change the last bits. GPUs
+    results do not depend, in any bit, on the seeds beside it or on the number of cores; on other
+    devices seeds run abreast in one program, and their number may change the last bits. GPUs
     repeat themselves, and so resume, bit for bit only with the environment variable
     `XLA_FLAGS=--xla_gpu_deterministic_ops=true`, at some cost in speed; the command line sets it.
 
@@ -104,9 +104,8 @@ class _Loop:
         rows: list[Row],
         keeper: Keeper | None,
     ):
-        self.targets = config.evaluation_steps
+        self.config = config
         self.program = program
-        self.score = score_of(program.environment).name
         self.columns = columns(program.method.metric_names)
         self.lanes = lanes
         self.listeners = listeners
@@ -147,12 +146,16 @@ class _Loop:
         return problem
 
     def _todo(self, lane: Lane) -> bool:
-        return any(standing.evaluations < len(self.targets) for standing in lane.standings)
+        return any(not self.config.finished(standing) for standing in lane.standings)
 
     def _submit(self, pool: ThreadPoolExecutor, lane: Lane) -> Future[Outcome]:
-        # A seed that has all its evaluations takes no further step.
-        targets = (*self.targets, 0)
-        return pool.submit(lane.advance, [targets[s.evaluations] for s in lane.standings])
+        return pool.submit(lane.advance, [self._target(s) for s in lane.standings])
+
+    def _target(self, standing: Standing) -> int:
+        """Where the next evaluation is due. A seed that has had its last takes no further step."""
+        if standing.evaluations == 0 or self.config.finished(standing):
+            return 0
+        return self.config.evaluation_after(standing.steps)
 
     def _finish_chunk(self, lane: Lane, future: Future[Outcome]) -> TrainingError | None:
         try:
@@ -168,21 +171,27 @@ class _Loop:
             make_row(self.columns, seed, place, numbers) for place, seed in enumerate(lane.seeds)
         ]
         for row, finite in zip(rows, outcome.finite, strict=True):
-            if not (finite and math.isfinite(row[self.score])):
+            if not (finite and math.isfinite(row[self.program.objective[0]])):
                 return TrainingError(
                     f"{self.program.environment.name}, seed {row['seed']}: a reward, an "
                     f"observation or a gradient was not a finite number by step {row['steps']}"
                 )
         improved = []
         for place, row in enumerate(rows):
-            active = lane.standings[place].evaluations < len(self.targets)
+            active = not self.config.finished(lane.standings[place])
             if active:
                 self.rows.append(row)
                 self.listeners.on_evaluation(int(row["seed"]), row)
-                lane.standings[place] = lane.standings[place].after(row[self.score])
+                lane.standings[place] = self._after(lane.standings[place], row)
             improved.append(active and lane.standings[place].improved)
         lane.commit(outcome.state, improved)
         return None
+
+    def _after(self, standing: Standing, row: Row) -> Standing:
+        sampled, exact = self.program.objective
+        if math.isnan(row[exact]):
+            return standing.after(int(row["steps"]), row[sampled], row["standard_error"])
+        return standing.after(int(row["steps"]), row[exact], 0.0)
 
 
 def _open(out: str | Path | None, config: RunConfig, *, resume: bool) -> RunFolder | None:
@@ -208,7 +217,7 @@ def _compile(
     listeners.on_compile()
     began = time.monotonic()
     if place.source is None:
-        lanes = make_lanes(program, seeds, saved, stacks=_stacks(program))
+        lanes = make_lanes(program, seeds, saved, abreast=_abreast())
     else:
         lanes = make_host_lanes(program, place.source, seeds, saved)
     for size in {len(lane.seeds) for lane in lanes}:
@@ -223,8 +232,6 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-def _stacks(program: Program) -> int:
-    """How many lanes of seeds abreast there are to be; 0 for a lane a seed."""
-    if jax.default_backend() != "cpu":
-        return 1
-    return _cores() if program.method.abreast else 0
+def _abreast() -> bool:
+    """Whether all seeds run in one program: not on CPUs, where it is no faster."""
+    return jax.default_backend() != "cpu"

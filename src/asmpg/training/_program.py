@@ -42,9 +42,9 @@ class SeedState(eqx.Module):
 #: How good the policy is, and how the updates since the last evaluation went, by name.
 #:
 #: Returns are averages over fresh episodes; `reward_per_step` is pooled, all rewards over all
-#: steps. The exact values, for finite models and finite memories, are free of noise, and NaN
-#: elsewhere. The method's own numbers are averages over the updates since the last evaluation, NaN
-#: without one.
+#: steps; `standard_error` is that of the return that is optimised. The exact values, for finite
+#: models and finite memories, are free of noise, and NaN elsewhere. The method's own numbers are
+#: averages over the updates since the last evaluation, NaN without one.
 Evaluation = dict[str, Float[Array, ""]]
 #: What every evaluation measures, whatever the method.
 MEASURES = (
@@ -52,6 +52,7 @@ MEASURES = (
     "undiscounted_return",
     "reward_per_step",
     "episode_length",
+    "standard_error",
     "exact_discounted",
     "exact_undiscounted",
     "exact_reward_per_step",
@@ -63,6 +64,8 @@ class Program(eqx.Module):
 
     environment: Environment[Any]
     method: Method[Any]
+    #: The length of the run: schedules follow the share of it that is done.
+    total_steps: Int[Array, ""]
     evaluation_episodes: int = eqx.field(static=True, default=100)
     greedy: bool = eqx.field(static=True, default=False)
     discount: float = eqx.field(static=True, default=0.99)
@@ -99,9 +102,20 @@ class Program(eqx.Module):
     def _update(self, state: SeedState) -> tuple[SeedState, Metrics]:
         key, improve_key = jax.random.split(state.key)
         learner, experience, metrics = self.method.improve(
-            self.environment, state.learner, improve_key
+            self.environment, state.learner, improve_key, progress=self.progress(state)
         )
         return state.after(learner, key, experience), metrics
+
+    def progress(self, state: SeedState) -> Float[Array, ""]:
+        """The share of the run that is done."""
+        return state.steps / self.total_steps
+
+    @property
+    def objective(self) -> tuple[str, str]:
+        """What the return that is optimised is called among the metrics: sampled, and exact."""
+        if self.method.return_discount == 1:
+            return "undiscounted_return", "exact_undiscounted"
+        return "discounted_return", "exact_discounted"
 
     def _evaluate(self, state: SeedState) -> Evaluation:
         returns = play_for_returns(
@@ -112,23 +126,29 @@ class Program(eqx.Module):
             discount=self.discount,
         )
         exact = self._exact(state)
+        undiscounted = self.objective[0] == "undiscounted_return"
+        optimised = returns.undiscounted if undiscounted else returns.discounted
+        count = self.evaluation_episodes
         return {
             "discounted_return": returns.discounted.mean(),
             "undiscounted_return": returns.undiscounted.mean(),
             "reward_per_step": returns.reward_per_step,
             "episode_length": returns.lengths.mean(),
+            "standard_error": jnp.std(optimised, ddof=1) / count**0.5
+            if count > 1
+            else jnp.full((), jnp.nan),
             "exact_discounted": jnp.asarray(exact.discounted),
             "exact_undiscounted": jnp.asarray(exact.undiscounted),
             "exact_reward_per_step": jnp.asarray(exact.reward_per_step),
         }
 
     def _exact(self, state: SeedState) -> ExactReturns:
-        tables = self.method.tables(state.learner)
+        tables = self.method.tables(state.learner, greedy=self.greedy)
         if tables is None or not isinstance(self.environment, AbstractFiniteEnvironment):
             return ExactReturns(*(jnp.full((), jnp.nan) for _ in range(4)))
         return exact_returns(
             self.environment.model,
-            tables.most_probable() if self.greedy else tables,
+            tables,
             horizon=self.environment.max_steps,
             discount=self.discount,
         )

@@ -30,7 +30,7 @@ class TrainingResult:
     seeds: dict[int, SavedSeed] = dataclasses.field(default_factory=dict)
 
     def agent(self, seed: int | None = None, *, which: Which = "best") -> Agent:
-        """The agent of `seed`, or of the seed with the highest score, as `asmpg.load` gives it."""
+        """The agent of `seed`, or of the seed with the highest return, as `asmpg.load` gives it."""
         if self.folder is not None:
             return self._marked(load(self.folder, seed=seed, which=which))
         standings = {known: saved.standing for known, saved in self.seeds.items()}

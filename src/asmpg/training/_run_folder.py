@@ -81,8 +81,7 @@ class RunFolder:
 
     def finished(self) -> bool:
         """Whether every seed has all its evaluations."""
-        total = len(self.config.evaluation_steps)
-        return all(self.standing(seed).evaluations >= total for seed in self.config.seeds)
+        return all(self.config.finished(self.standing(seed)) for seed in self.config.seeds)
 
     def save(self, seed: int, which: Which, state: SeedState, standing: Standing) -> None:
         """Write a checkpoint."""

@@ -1,32 +1,54 @@
-"""How far a seed has come, and what it goes on from."""
+"""How far a seed has come, which of its policies is the best, and what it goes on from."""
 
 import dataclasses
+import math
 
 from asmpg.training._program import SeedState
+
+#: A policy is worse than another if its mean return is, by this many standard errors of each.
+_CLEARLY = 2.0
+#: Exact values that differ by less are equal: rounding.
+_ROUNDING = 1e-6
 
 
 @dataclasses.dataclass(frozen=True)
 class Standing:
-    """Evaluations so far and the last score; the same at the best evaluation."""
+    """Evaluations and steps so far and the last value; the same at the best evaluation.
+
+    A value is the return that is optimised: exact where that is known, else the mean over the
+    episodes of the evaluation. `proven` is the largest that an evaluation showed beyond its noise.
+    """
 
     evaluations: int = 0
-    score: float | None = None
+    steps: int = 0
+    value: float | None = None
     best_evaluations: int = 0
-    best_score: float | None = None
+    best_steps: int = 0
+    best_value: float | None = None
+    proven: float | None = None
 
-    def after(self, score: float) -> "Standing":
-        """One evaluation later. Of equal scores the first is the best."""
+    def after(self, steps: int, value: float, error: float) -> "Standing":
+        """One evaluation later, which found `value` with standard error `error`.
+
+        It is the best so far unless it is clearly worse than an earlier one: of policies that the
+        noise of evaluation cannot tell apart the latest is taken, not the luckiest.
+        """
         count = self.evaluations + 1
-        if self.best_score is None or score > self.best_score:
-            return Standing(count, score, count, score)
-        return Standing(count, score, self.best_evaluations, self.best_score)
+        # The mean of a single episode has no standard error: nothing is proven by it.
+        noise = math.inf if math.isnan(error) else _CLEARLY * error
+        lower = value - noise
+        proven = self.proven
+        if math.isfinite(lower) and (proven is None or lower > proven):
+            proven = lower
+        if proven is None or value + noise >= proven - _ROUNDING * abs(proven):
+            return Standing(count, steps, value, count, steps, value, proven)
+        return dataclasses.replace(self, evaluations=count, steps=steps, value=value, proven=proven)
 
     @property
     def at_best(self) -> "Standing":
         """The standing at the best evaluation."""
-        return Standing(
-            self.best_evaluations, self.best_score, self.best_evaluations, self.best_score
-        )
+        best = (self.best_evaluations, self.best_steps, self.best_value)
+        return Standing(*best, *best)
 
     @property
     def improved(self) -> bool:

@@ -43,9 +43,8 @@ def find_place(
     makes one, are stepped on the host. `options` go with names only.
     """
     if isinstance(given, str):
-        known = re.sub(r"^(asmpg:)?asmpg/(.*)-v0$", r"\2", given)
-        if known in registered_names() or not _looks_like_an_id(given):
-            return Place(make(known, **options))
+        if not is_on_host(given):
+            return Place(make(_own_name(given), **options))
         return _on_host(
             _gymnasium_source().source_of_id(given, options, vectorization=vectorization)
         )
@@ -62,6 +61,15 @@ def find_place(
         )
     source = _gymnasium_source().source_of(given, name=name, vectorization=vectorization)
     return _on_host(source)
+
+
+def is_on_host(name: str) -> bool:
+    """Whether `name` is an id of Gymnasium, not one of ours."""
+    return _own_name(name) not in registered_names() and _looks_like_an_id(name)
+
+
+def _own_name(name: str) -> str:
+    return re.sub(r"^(asmpg:)?asmpg/(.*)-v0$", r"\2", name)
 
 
 def _on_host(source: "HostSource") -> Place:

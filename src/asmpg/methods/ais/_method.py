@@ -11,7 +11,7 @@ from jaxtyping import Array, Key
 from asmpg._check import check_integer, check_number, check_one_of
 from asmpg.envs import Environment
 from asmpg.methods._encoding import encoding_of
-from asmpg.methods._method import Experience, Method, Metrics, all_finite
+from asmpg.methods._method import Experience, Method, Metrics, Progress, all_finite
 from asmpg.methods._paper import number_of_states
 from asmpg.methods.ais._actor import AISActor, AISMemory
 from asmpg.methods.ais._collect import collect_episodes, collect_steps
@@ -52,7 +52,6 @@ class AIS(Method[AISLearner]):
     `dimension` defaults to the paper's number of agent states in the environment.
     """
 
-    abreast: ClassVar[bool] = True
     learned: ClassVar[str] = "networks"
     metric_names: ClassVar[tuple[str, ...]] = (
         "gradient_norm",
@@ -109,10 +108,21 @@ class AIS(Method[AISLearner]):
         state_rate, policy_rate = self._transformations()
         return AISLearner(networks, state_rate.init(state), policy_rate.init(policy))
 
+    @property
+    def return_discount(self) -> float:
+        """That of the returns in the policy's loss."""
+        return self.discount
+
     def improve(
-        self, environment: Environment[Any], learner: AISLearner, key: Key[Array, ""]
+        self,
+        environment: Environment[Any],
+        learner: AISLearner,
+        key: Key[Array, ""],
+        *,
+        progress: Progress = 0.0,
     ) -> tuple[AISLearner, Experience, Metrics]:
-        """Collect one batch and take one step on both losses."""
+        """Collect one batch and take one step on both losses. Nothing follows a schedule."""
+        del progress
         actor = self.actor(learner)
         if self.batch == "steps":
             segments = collect_steps(environment, actor, key, steps=self.batch_steps)
@@ -133,10 +143,15 @@ class AIS(Method[AISLearner]):
         return before.recurrent
 
     def learn_from(
-        self, learner: AISLearner, rows: HostRows, key: Key[Array, ""]
+        self,
+        learner: AISLearner,
+        rows: HostRows,
+        key: Key[Array, ""],
+        *,
+        progress: Progress = 0.0,
     ) -> tuple[AISLearner, Experience, Metrics]:
         """One step on both losses."""
-        del key
+        del key, progress
         segment = rows.segment
         assert segment.valid is not None
         segments = Segments(

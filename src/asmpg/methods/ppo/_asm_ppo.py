@@ -9,7 +9,7 @@ from asmpg._check import check_integer, check_number, check_one_of
 from asmpg.envs import Environment
 from asmpg.methods._kernels import POLICY_KINDS, PolicyKind, kernel_maker
 from asmpg.methods.ppo._method import PPO, PPOLearner
-from asmpg.policies import Actor, ASMPolicy, FilteredPolicy
+from asmpg.policies import Actor, ASMPolicy, FilteredPolicy, KernelTables
 
 ActBy = Literal["sampling", "filtering"]
 
@@ -58,6 +58,12 @@ class ASMPPO(PPO):
         if self.act_by == "filtering":
             return learner.average.actor(greedy=greedy)
         return learner.average.sampling_actor(greedy=greedy)
+
+    def tables(self, learner: PPOLearner, *, greedy: bool = False) -> KernelTables | None:
+        """None for greedy play by filtering: its action depends on the belief."""
+        if greedy and self.act_by == "filtering":
+            return None
+        return super().tables(learner, greedy=greedy)
 
     def kernels(self, learner: PPOLearner) -> ASMPolicy:
         """The kernels that are filtered."""

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Bool, Int, Key
 
-from asmpg.methods._method import Metrics
+from asmpg.methods._method import Metrics, Progress
 from asmpg.methods.ppo._critic import Critic
 from asmpg.methods.ppo._loss import Batch, critic_loss, policy_loss
 from asmpg.policies import HistoryPolicy
@@ -43,8 +43,13 @@ class Passes(NamedTuple):
             self.critic_steps.init(eqx.filter(critic, eqx.is_inexact_array)),
         )
 
-    def run(self, trained: Trained, batch: Batch, key: Key[Array, ""]) -> tuple[Trained, Metrics]:
-        """All passes; the policy stops where it has diverged too far from the one that played."""
+    def run(
+        self, trained: Trained, batch: Batch, key: Key[Array, ""], *, rate: Progress = 1.0
+    ) -> tuple[Trained, Metrics]:
+        """All passes, the steps of the policy multiplied by `rate`.
+
+        The policy stops where it has diverged too far from the one that played.
+        """
         environments = batch.advantages.shape[1]
         order = jax.vmap(lambda key: jax.random.permutation(key, environments))(
             jax.random.split(key, self.epochs)
@@ -56,7 +61,7 @@ class Passes(NamedTuple):
         ) -> tuple[tuple[Any, Bool[Array, ""]], Metrics]:
             arrays, stopped = carry
             trained, metrics = self._step(
-                eqx.combine(arrays, rest), batch.environments(chosen), stopped
+                eqx.combine(arrays, rest), batch.environments(chosen), stopped, rate
             )
             if self.divergence_limit is not None:
                 stopped = stopped | (metrics["divergence"] > self.divergence_limit)
@@ -66,13 +71,14 @@ class Passes(NamedTuple):
         return eqx.combine(arrays, rest), jax.tree.map(jnp.mean, metrics)
 
     def _step(
-        self, trained: Trained, batch: Batch, stopped: Bool[Array, ""]
+        self, trained: Trained, batch: Batch, stopped: Bool[Array, ""], rate: Progress
     ) -> tuple[Trained, Metrics]:
         """One step of the policy, unless `stopped`, and one of the critic."""
         gradient, (laws, metrics) = eqx.filter_grad(policy_loss, has_aux=True)(
             trained.policy, batch, clip=self.clip, entropy=self.entropy
         )
         step, optimiser = self.policy_steps.update(gradient, trained.policy_optimiser)
+        step = jax.tree.map(lambda part: rate * part, step)
         climbed = (eqx.apply_updates(trained.policy, step), optimiser)
         policy, policy_optimiser = jax.tree.map(
             lambda new, old: jnp.where(stopped, old, new) if eqx.is_array(new) else new,

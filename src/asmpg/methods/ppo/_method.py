@@ -13,7 +13,7 @@ from asmpg._check import check_integer, check_number, check_one_of
 from asmpg.envs import Environment
 from asmpg.gradients import MemoryValue, ReturnScale, generalised_advantages
 from asmpg.methods._encoding import encoding_of
-from asmpg.methods._method import Experience, Method, Metrics, all_finite
+from asmpg.methods._method import Experience, Method, Metrics, Progress, all_finite
 from asmpg.methods._rates import adam_by_kind
 from asmpg.methods.ppo._critic import Critic, MemoryCritic, RecurrentCritic
 from asmpg.methods.ppo._epochs import Passes, Trained
@@ -58,17 +58,16 @@ class PPO(Method[PPOLearner]):
     whole sequences, the clipped objective is climbed, the memory recomputed from the start of the
     segment each time; no further in an update once the policy has diverged by `divergence_limit`.
 
-    Rates fall as `1 / (1 + (update / decay)^2)`, or not at all if `decay` is `None`: for long runs,
-    make it about the number of updates. What has been learned is the average of the policies after
-    each update, the weight of the newest being `(1 + averaging) / (updates + averaging)` (Shamir
-    and Zhang, 2013), or the newest alone if `averaging` is `None`.
+    Rates of the policy fall as `1 / (1 + (progress / decay)^2)` with the share of the run that is
+    done, or not at all if `decay` is `None`. What has been learned is the average of the policies
+    after each update, the weight of the newest being `(1 + averaging) / (updates + averaging)`
+    (Shamir and Zhang, 2013), or the newest alone if `averaging` is `None`.
 
     The `critic` is a recurrent network (`"gru"`), a network on the policy's own memory
     (`"memory"`), or a recurrent one that reads that as well (`"both"`); `"auto"` is `"both"` where
     observations are finite, else `"gru"`.
     """
 
-    abreast: ClassVar[bool] = True
     learned: ClassVar[str] = "average"
     metric_names: ClassVar[tuple[str, ...]] = (
         "gradient_norm",
@@ -90,7 +89,7 @@ class PPO(Method[PPOLearner]):
     table_learning_rate: float = eqx.field(static=True, default=0.03)
     learning_rate: float = eqx.field(static=True, default=7e-4)
     second_moment: float = eqx.field(static=True, default=0.99)
-    decay: float | None = eqx.field(static=True, default=100.0)
+    decay: float | None = eqx.field(static=True, default=0.68)
     averaging: float | None = eqx.field(static=True, default=8.0)
     entropy: float = eqx.field(static=True, default=0.0)
     divergence_limit: float | None = eqx.field(static=True, default=None)
@@ -125,7 +124,7 @@ class PPO(Method[PPOLearner]):
             if getattr(self, name) is not None:
                 check_number(name, getattr(self, name), low=0)
         if self.decay is not None:
-            check_number("decay", self.decay, low=1)
+            check_number("decay", self.decay, low=1e-3)
         check_one_of("critic", self.critic, ("auto", "gru", "memory", "both"))
 
     @abc.abstractmethod
@@ -149,7 +148,12 @@ class PPO(Method[PPOLearner]):
         )
 
     def improve(
-        self, environment: Environment[Any], learner: PPOLearner, key: Key[Array, ""]
+        self,
+        environment: Environment[Any],
+        learner: PPOLearner,
+        key: Key[Array, ""],
+        *,
+        progress: Progress = 0.0,
     ) -> tuple[PPOLearner, Experience, Metrics]:
         """Play one segment and learn from it."""
         play_key, update_key = jax.random.split(key)
@@ -157,7 +161,12 @@ class PPO(Method[PPOLearner]):
         stream, segment = play_on(
             environment, actor, learner.stream, play_key, steps=self.segment_steps
         )
-        return self.update(learner, stream, segment, update_key)
+        return self.update(learner, stream, segment, update_key, progress=progress)
+
+    @property
+    def return_discount(self) -> float:
+        """That of the advantages."""
+        return self.discount
 
     @property
     def gathering(self) -> Gathering:
@@ -169,17 +178,28 @@ class PPO(Method[PPOLearner]):
         return learner.policy.actor()
 
     def learn_from(
-        self, learner: PPOLearner, rows: HostRows, key: Key[Array, ""]
+        self,
+        learner: PPOLearner,
+        rows: HostRows,
+        key: Key[Array, ""],
+        *,
+        progress: Progress = 0.0,
     ) -> tuple[PPOLearner, Experience, Metrics]:
         """Learn from the segment."""
-        return self.update(learner, rows.stream, rows.segment, key)
+        return self.update(learner, rows.stream, rows.segment, key, progress=progress)
 
     def restarted(self, learner: PPOLearner, stream: Stream) -> PPOLearner:
         """What the critic remembers is forgotten where episodes start, so the stream is enough."""
         return eqx.tree_at(lambda learner: learner.stream, learner, stream)
 
     def update(
-        self, learner: PPOLearner, stream: Stream, segment: Segment, key: Key[Array, ""]
+        self,
+        learner: PPOLearner,
+        stream: Stream,
+        segment: Segment,
+        key: Key[Array, ""],
+        *,
+        progress: Progress = 0.0,
     ) -> tuple[PPOLearner, Experience, Metrics]:
         """Learn from a segment that `learner.policy` played, from its stream up to `stream`."""
         batch, scale, critic_memory = self._evaluate(learner, segment)
@@ -188,7 +208,7 @@ class PPO(Method[PPOLearner]):
             learner.trained,
             learner.critic.rescaled(learner.scale, scale),
         )
-        trained, metrics = self._passes().run(trained, batch, key)
+        trained, metrics = self._passes().run(trained, batch, key, rate=self._rate(progress))
         experience = Experience(
             segment.played_steps,
             segment.played_ends,
@@ -281,8 +301,8 @@ class PPO(Method[PPOLearner]):
             policy_steps=optax.chain(
                 optax.clip_by_global_norm(self.gradient_clip),
                 adam_by_kind(
-                    table=self._rate(self.table_learning_rate),
-                    network=self._rate(self.learning_rate),
+                    table=self.table_learning_rate,
+                    network=self.learning_rate,
                     b2=self.second_moment,
                     eps=_ADAM_EPS,
                 ),
@@ -293,8 +313,6 @@ class PPO(Method[PPOLearner]):
             ),
         )
 
-    def _rate(self, first: float) -> optax.ScalarOrSchedule:
-        if self.decay is None:
-            return first
-        steps = self.decay * self.epochs * self.minibatches
-        return lambda count: first / (1 + (count / steps) ** 2)
+    def _rate(self, progress: Progress) -> Progress:
+        """What share of their first values the rates of the policy have."""
+        return 1.0 if self.decay is None else 1 / (1 + (progress / self.decay) ** 2)

@@ -20,7 +20,7 @@ class GRUPPO(PPO):
     value_trace: float | None = eqx.field(static=True, default=0.98)
     learning_rate: float = eqx.field(static=True, default=4e-4)
     second_moment: float = eqx.field(static=True, default=0.999)
-    decay: float | None = eqx.field(static=True, default=80.0)
+    decay: float | None = eqx.field(static=True, default=0.55)
     critic_learning_rate: float = eqx.field(static=True, default=3e-3)
     width: int = eqx.field(static=True, default=64)
 
@@ -39,7 +39,8 @@ class MemorylessPPO(PPO):
         """A table of zeros, or a fresh network."""
         return MemorylessPolicy(encoding=self.encoding(environment), key=key)
 
-    def tables(self, learner: PPOLearner) -> KernelTables | None:
+    def tables(self, learner: PPOLearner, *, greedy: bool = False) -> KernelTables | None:
         """The policy with the last observation for an agent state, where those are finite."""
         assert isinstance(learner.average, MemorylessPolicy)
-        return learner.average.tables()
+        tables = learner.average.tables()
+        return tables.most_probable() if greedy and tables is not None else tables

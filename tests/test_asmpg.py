@@ -8,6 +8,7 @@ import pytest
 from asmpg.envs import make
 from asmpg.gradients import reward_to_go, sampled_gradient
 from asmpg.methods import ASMPG, PAPER_SIZES
+from asmpg.methods import _asmpg as asmpg_method
 from asmpg.policies import TimeIndexedPolicy
 from asmpg.rollouts import play_episodes
 
@@ -86,3 +87,42 @@ def test_tables_need_discrete_observations():
 def test_an_environment_without_a_number_of_the_paper_needs_one():
     with pytest.raises(ValueError, match="num_states must be given for Tiger"):
         ASMPG().initialise(make("Tiger"), jax.random.key(0))
+
+
+def test_a_critic_is_fitted_where_powers_of_the_discount_vanish():
+    """After 150 steps 0.5^t is 0 in single precision."""
+    environment = make("CheeseMaze", max_steps=200)
+    method = ASMPG(policy="tabular", num_states=2, discount=0.5, baseline="critic")
+    learner = method.initialise(environment, jax.random.key(0))
+    improve = eqx.filter_jit(method.improve)
+    longest = 0
+    for number in range(3):
+        learner, experience, metrics = improve(environment, learner, jax.random.key(number))
+        longest = max(longest, int(experience.steps) / 10)
+        assert bool(experience.finite)
+        assert np.isfinite(metrics["gradient_norm"])
+    assert longest > 50
+    assert np.isfinite(flat(learner)).all()
+
+
+def test_no_two_parts_start_from_the_same_random_numbers(monkeypatch):
+    """`fold_in(key, 1)` is `split(key)[1]`: the critic must not share a key with the kernels."""
+    keys = []
+
+    def record(module, name, position):
+        original = getattr(module, name)
+
+        def recording(*arguments, **options):
+            key = options["key"] if position is None else arguments[position]
+            keys.append(jax.random.key_data(key).tolist())
+            return original(*arguments, **options)
+
+        monkeypatch.setattr(module, name, recording)
+
+    record(jax.random, "normal", 0)
+    record(jax.random, "uniform", 0)
+    record(asmpg_method, "MemoryValue", None)
+    method = ASMPG(policy="tabular", num_states=2, baseline="critic")
+    method.initialise(make("CheeseMaze"), jax.random.key(0))
+    assert len(keys) > 3
+    assert len({str(key) for key in keys}) == len(keys)

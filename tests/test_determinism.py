@@ -1,11 +1,15 @@
 """A seed decides its results, whatever runs beside it and however often it is looked at."""
 
+import os
+import subprocess
+import sys
+
 import jax
 import numpy as np
 import pytest
 
 from asmpg.training import train
-from runs import small_config, timeless
+from runs import assert_same_runs, small_config, timeless
 
 ALONE = small_config(seeds=(1952,))
 
@@ -58,3 +62,33 @@ def test_abreast_a_seed_is_the_same_up_to_rounding(alone, monkeypatch):
             assert row[name] == pytest.approx(expected[name], rel=1e-4, nan_ok=True)
     again = train(small_config())
     assert timeless(again.rows) == timeless(abreast.rows)
+
+
+TRAIN = """
+import os, sys
+os.sched_setaffinity(0, set(map(int, sys.argv[2].split(","))))
+import asmpg
+small = {"num_states": 2, "num_environments": 4, "segment_steps": 32, "epochs": 2}
+config = asmpg.RunConfig(
+    "CheeseMaze",
+    method_options=small,
+    seeds=(1952, 5235, 8234),
+    steps=300,
+    evaluate_every=150,
+    evaluation_episodes=10,
+)
+asmpg.train(config, sys.argv[1])
+"""
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < 2,
+    reason="needs two cores to take one away",
+)
+def test_the_number_of_cores_changes_nothing(tmp_path):
+    """The default method, three seeds, on one core and on two."""
+    cores = [str(core) for core in sorted(os.sched_getaffinity(0))[:2]]
+    for name, seen in (("one", cores[0]), ("two", ",".join(cores))):
+        command = [sys.executable, "-c", TRAIN, str(tmp_path / name), seen]
+        subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+    assert_same_runs(tmp_path / "one", tmp_path / "two")

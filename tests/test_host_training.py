@@ -13,6 +13,7 @@ from scipy import stats
 import asmpg
 from asmpg.envs.host import find_place
 from asmpg.exact import exact_returns
+from asmpg.rollouts import HostStage
 from asmpg.training import RunConfig, RunFolder
 from host_environments import Faulty, NumPyCheeseMaze, RandomWalk
 from runs import assert_same_runs, timeless
@@ -294,3 +295,55 @@ def test_seeds_decide_everything_and_differ():
     assert first == second
     assert first != third
     assert jax.tree.map(str, timeless(found[0])) == jax.tree.map(str, timeless(found[1]))
+
+
+def test_evaluations_are_the_same_from_python_and_by_configuration():
+    """Ten evaluations of 30 episodes after the first, however training on the host is asked for."""
+    method = asmpg.ASMPG(**SMALL)
+    from_python = method.learn(ID, steps=100, progress=False).result.config
+    by_configuration = RunConfig(ID, method="asmpg", method_options=SMALL, steps=100)
+    for config in (from_python, by_configuration):
+        assert (config.evaluate_every, config.evaluation_episodes) == (10, 30)
+
+
+def test_a_policy_is_evaluated_once():
+    """Evaluations that fall between two updates are left out; the last one is not."""
+    for environment, options in ((ID, {}), ("CheeseMaze", {"max_steps": 20})):
+        agent = quietly(
+            asmpg.ASMPG(**SMALL),
+            environment,
+            steps=300,
+            evaluate_every=1,
+            environment_options=options,
+        )
+        rows = agent.result.rows
+        updates = [row["updates"] for row in rows]
+        assert updates == sorted(set(updates))
+        assert len(updates) > 2
+        assert rows[-1]["steps"] >= 300
+        assert agent.result.config.finished(agent.result.seeds[rows[0]["seed"]].standing)
+
+
+def test_no_two_streams_of_random_numbers_are_the_same(monkeypatch, tmp_path):
+    """NumPy pads seeds with zeros: `(1, 2)` and `(1, 2, 0)` are one stream."""
+    streams, reseed = [], HostStage.reseed
+
+    def recording(stage, *seeds):
+        streams.append(seeds)
+        reseed(stage, *seeds)
+
+    monkeypatch.setattr(HostStage, "reseed", recording)
+    config = RunConfig(
+        ID,
+        method="asmpg",
+        method_options=SMALL,
+        seeds=(0, 1),
+        steps=200,
+        evaluate_every=100,
+        evaluation_episodes=2,
+    )
+    asmpg.train(config, tmp_path / "run")
+    asmpg.evaluate(tmp_path / "run", episodes=2)
+    assert len(streams) > 8
+    first = [np.random.default_rng(seeds).integers(2**60) for seeds in streams]
+    assert len(set(first)) == len(set(streams)) == len(streams)

@@ -16,6 +16,7 @@ from asmpg.gradients import (
     leave_one_out,
     marginal_gradient,
     normalised,
+    return_to_go,
     reward_to_go,
     sampled_gradient,
 )
@@ -196,3 +197,13 @@ def test_barrier_weighs_inputs_by_what_is_believed_of_them():
     sampled = process.gradients(policy, zero, sampled_gradient, barrier=0.3)
     np.testing.assert_allclose(chance @ marginal, chance @ sampled, atol=1e-10)
     assert np.abs(chance @ marginal).max() > 0.01
+
+
+def test_returns_to_go_are_weights_without_their_powers():
+    episodes = enumerate_process(5, terminating=True).episodes
+    for discount in (1.0, 0.9):
+        weights = reward_to_go(episodes, discount=discount)
+        powers = discounting(episodes, discount=discount)
+        np.testing.assert_allclose(
+            return_to_go(episodes, discount=discount) * powers, weights, atol=1e-12
+        )

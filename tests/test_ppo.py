@@ -11,6 +11,7 @@ from asmpg.gradients import ReturnScale, generalised_advantages
 from asmpg.methods import ASMPPO, GRUPPO, MemorylessPPO
 from asmpg.policies import FilteredPolicy
 from asmpg.rollouts import open_stream, play_on
+from asmpg.training import RunConfig
 
 SMALL = {"num_environments": 4, "segment_steps": 16, "minibatches": 2, "epochs": 2}
 METHODS = {
@@ -246,3 +247,38 @@ def test_stream_opens_with_fresh_episodes():
     stream = open_stream(environment, actor, jax.random.key(1), num_environments=64)
     assert len(set(np.asarray(stream.state).tolist())) > 5
     assert (stream.memory.time == 0).all()
+
+
+def test_rates_follow_the_share_of_the_run_that_is_done():
+    """Half the rate at `decay`, whatever the length of the run: the first step of Adam shows it."""
+    environment = make("TMaze", length=2, max_steps=7)
+    once = {**SMALL, "epochs": 1, "minibatches": 1}
+    method = ASMPPO(num_states=3, critic="memory", decay=0.5, averaging=None, **once)
+    learner = method.initialise(environment, jax.random.key(0))
+
+    @eqx.filter_jit
+    def step(progress):
+        after, *_ = method.improve(environment, learner, jax.random.key(1), progress=progress)
+        return after.average.kernels.nu_logits - learner.average.kernels.nu_logits
+
+    first, later = step(jnp.asarray(0.0)), step(jnp.asarray(0.5))
+    assert jnp.abs(first).max() > 1e-3
+    np.testing.assert_allclose(later, 0.5 * first, rtol=1e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize("steps", [10_000, 10_000_000])
+def test_halfway_is_halfway_however_long_the_run(steps):
+    program = RunConfig("TMaze", method="memoryless-ppo", steps=steps).build()
+    state = program.start(jnp.asarray(1))
+    state = eqx.tree_at(lambda state: state.steps, state, jnp.asarray(steps // 2))
+    assert program.progress(state) == pytest.approx(0.5)
+
+
+def test_greedy_play_by_filtering_has_no_tables():
+    """Its action depends on the belief, not on an agent state: no exact value describes it."""
+    environment = make("TMaze", length=2, max_steps=7)
+    for act_by, known in (("sampling", True), ("filtering", False)):
+        method = ASMPPO(num_states=2, critic="memory", act_by=act_by, **SMALL)
+        learner = method.initialise(environment, jax.random.key(0))
+        assert method.tables(learner) is not None
+        assert (method.tables(learner, greedy=True) is not None) == known

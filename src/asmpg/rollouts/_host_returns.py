@@ -38,6 +38,6 @@ def host_returns(
     return np.asarray(first), np.asarray(second), np.asarray(third)
 
 
-def standard_error(values: Float[np.ndarray, " N"]) -> float:
+def standard_error(values: Float[np.ndarray, " N"] | Int[np.ndarray, " N"]) -> float:
     """Of the mean of `values`; NaN for a single one."""
     return float(values.std(ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.nan

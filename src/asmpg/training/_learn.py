@@ -4,7 +4,7 @@ import dataclasses
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from asmpg.envs import Environment, make, registered_names
 from asmpg.envs.host import Place, find_place
@@ -61,18 +61,22 @@ def learn(
     options = dict(environment_options or {})
     place = find_place(environment, options, vectorization=vectorization)
     name, options, given = _called(environment, options, place)
+    numbers = {
+        "steps": steps,
+        "evaluate_every": evaluate_every,
+        "evaluation_episodes": evaluation_episodes,
+    }
+    given_numbers: dict[str, Any] = {key: n for key, n in numbers.items() if n is not None}
     config = RunConfig(
         name,
         environment_options=options,
         method=preset_name(method),
         method_options=_options(method),
         seeds=default_seeds(seeds) if isinstance(seeds, int) else tuple(seeds),
-        steps=cast(int, steps),
-        evaluate_every=cast(int, evaluate_every),
-        evaluation_episodes=cast(int, evaluation_episodes),
         greedy=greedy,
         vectorization=vectorization,
         interface=place.interface if place.source is not None else None,
+        **given_numbers,
     )
     listeners = [*([Progress()] if progress else []), *callbacks]
     result = train(config, out, resume=resume, callbacks=listeners, environment=given)

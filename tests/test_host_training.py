@@ -8,7 +8,6 @@ import jax
 import numpy as np
 import pytest
 from gymnasium import spaces
-from scipy import stats
 
 import asmpg
 from asmpg.envs.host import find_place
@@ -24,7 +23,8 @@ gymnasium.register("TestMaze-v0", entry_point=NumPyCheeseMaze, max_episode_steps
 SMALL = {"num_states": 2, "policy": "tabular", "episodes_per_update": 4}
 #: A cheap actor-critic that learns the maze in a few seconds.
 QUICK = {
-    "num_states": 4,
+    "num_states": 8,
+    "decay": None,
     "num_environments": 16,
     "segment_steps": 32,
     "epochs": 4,
@@ -59,10 +59,9 @@ def test_the_maze_in_numpy_is_learned_as_well_as_the_compiled_one():
     for name, environment in (("host", NumPyCheeseMaze), ("compiled", "CheeseMaze")):
         agent = quietly(method, environment, steps=24_000, seeds=SEEDS, evaluate_every=24_000)
         scores[name] = [exact_score(agent.result.agent(seed, which="last")) for seed in SEEDS]
-    # Seeds fixed: the means cannot be told apart (Welch, 95 %), and both need memory to be had:
-    # without it 0.1245 is reached.
-    assert stats.ttest_ind(scores["host"], scores["compiled"], equal_var=False).pvalue > 0.05
-    assert min(map(np.mean, scores.values())) > 0.15
+    # Seeds fixed, exact scores: 0.22 each, of 0.2326 that can be had, 0.1245 without memory.
+    assert abs(np.mean(scores["host"]) - np.mean(scores["compiled"])) < 0.015
+    assert min(map(min, scores.values())) > 0.2
 
 
 def test_a_run_by_id_has_the_usual_folder(tmp_path):

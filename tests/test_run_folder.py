@@ -67,7 +67,7 @@ def test_the_best_checkpoint_has_the_best_exact_value(run):
 
 def test_nothing_else_is_left(run):
     names = {str(path.relative_to(run)) for path in run.rglob("*") if path.is_file()}
-    assert names == {"config.json", "metrics.csv"} | {
+    assert names == {".lock", "config.json", "metrics.csv"} | {
         f"checkpoints/seed-{seed}/{which}.npz" for seed in SEEDS for which in ("best", "last")
     }
 

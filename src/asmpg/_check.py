@@ -26,11 +26,18 @@ def check_number(
         accepted = f"a number of at most {high:g}"
     else:
         accepted = f"a number in [{low:g}, {high:g}]"
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not _finite(value):
         raise ValueError(f"{name} must be {accepted}, got {value!r}")
     if not low <= value <= high:
         raise ValueError(f"{name} must be {accepted}, got {value:g}")
     return float(value)
+
+
+def _finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # An integer that no float can hold.
+        return False
 
 
 def check_one_of(name: str, value: object, accepted: Sequence[str]) -> str:

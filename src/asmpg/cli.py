@@ -33,6 +33,7 @@ def train(
     greedy: bool = False,
     tensorboard: bool = False,
     quiet: bool = False,
+    trust: bool = False,
     method: str = "asm-ppo",
     num_states: Annotated[int | None, _option("INT")] = None,
     hidden: Annotated[int | None, _option("INT")] = None,
@@ -74,6 +75,7 @@ def train(
         greedy: Evaluate with the most probable agent states and actions.
         tensorboard: Write logs for TensorBoard into the folder of the run.
         quiet: Show no progress.
+        trust: With --resume, import the module that the run's environment names, module:Name-v0.
         method: What learns: asm-ppo (recommended), gru-ppo, memoryless-ppo, asmpg (as in the
             paper), asmpg-marginal, ais-kl, ais-mmd, ais-kl-fixed or ais-mmd-fixed.
         num_states: Number of agent states.
@@ -112,6 +114,7 @@ def evaluate(
     greedy: bool = False,
     seed: Annotated[int | None, _value("INT")] = None,
     which: Literal["best", "last"] = "best",
+    trust: bool = False,
     json: bool = False,
 ) -> None:
     """Measure the policies of a run with fresh episodes.
@@ -122,12 +125,13 @@ def evaluate(
         greedy: Take the most probable agent states and actions instead of drawing them.
         seed: This seed only.
         which: The policy of the best evaluation of each seed, or of the last.
+        trust: Import the module that the run's environment names, module:Name-v0.
         json: Print JSON instead of a table.
     """
     from asmpg.study import run_commands
 
     run_commands.show_evaluation(
-        run, episodes=episodes, greedy=greedy, seed=seed, which=which, as_json=json
+        run, episodes=episodes, greedy=greedy, seed=seed, which=which, trust=trust, as_json=json
     )
 
 
@@ -135,16 +139,18 @@ def plot(
     run: Annotated[Path, Positional, arg(metavar="RUN")],
     *,
     out: Annotated[Path | None, _value("FOLDER")] = None,
+    trust: bool = False,
 ) -> None:
     """Draw the learning curve of a run, with the environment's yardsticks.
 
     Args:
         run: Folder of the run.
         out: Where the pictures go; into the folder of the run if left out.
+        trust: Import the module that the run's environment names, if that is needed.
     """
     from asmpg.study import run_commands
 
-    run_commands.plot_and_show(run, out=out)
+    run_commands.plot_and_show(run, out=out, trust=trust)
 
 
 def study(

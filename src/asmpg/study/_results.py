@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from asmpg._check import check_number, check_one_of
 from asmpg._errors import CheckpointError
+from asmpg._files import naming, read_json
 from asmpg.envs import make
 from asmpg.study._study import Job, Study
 from asmpg.study._study_folder import StudyFolder, write_text
-from asmpg.study._yardstick_lines import Line, goal, yardstick_lines
+from asmpg.study._yardstick_lines import KNOWN_BY, Line, goal, yardstick_lines
 from asmpg.training import Row, RunFolder, Score, score_of
 
 
@@ -115,12 +117,18 @@ def _read(folder: StudyFolder, job: Job, score: Score) -> Curves | None:
 def _lines(folder: StudyFolder, environment: Any, score: Score) -> dict[str, Line]:
     """The yardsticks, computed once for each study: some take seconds."""
     path = folder.path / "yardsticks.json"
-    known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    known = read_json(path) if path.exists() else {}
     options = json.loads(json.dumps(environment.options()))
     entry = known.get(environment.name)
-    if entry is None or entry["options"] != options or entry["score"] != score.name:
-        lines = yardstick_lines(environment, score)
-        values = {name: dataclasses.asdict(line) for name, line in lines.items()}
-        entry = {"score": score.name, "options": options, "values": values}
-        write_text(path, json.dumps({**known, environment.name: entry}, indent=2) + "\n")
-    return {name: Line(**line) for name, line in entry["values"].items()}
+    with naming(path):
+        if entry is not None and (entry["options"], entry["score"]) == (options, score.name):
+            return {name: _line(**line) for name, line in entry["values"].items()}
+    lines = yardstick_lines(environment, score)
+    values = {name: dataclasses.asdict(line) for name, line in lines.items()}
+    entry = {"score": score.name, "options": options, "values": values}
+    write_text(path, json.dumps({**known, environment.name: entry}, indent=2) + "\n")
+    return lines
+
+
+def _line(value: Any, kind: Any) -> Line:
+    return Line(check_number("value", value), check_one_of("kind", kind, tuple(KNOWN_BY)))

@@ -2,9 +2,11 @@
 
 import re
 import tomllib
+from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
 
+from asmpg._files import check_depth, one_line, read_text
 from asmpg.study._read_study import check_study, read_study
 from asmpg.study._study import Study, WrongKeyError
 
@@ -23,7 +25,7 @@ def study_text(name: str) -> str:
     if not Path(name).is_file():
         known = ", ".join(shipped_studies())
         raise ValueError(f"study must be one of {known}, or a TOML file, got {name!r}")
-    return Path(name).read_text(encoding="utf-8")
+    return read_text(Path(name))
 
 
 def load_study(name: str) -> Study:
@@ -31,14 +33,20 @@ def load_study(name: str) -> Study:
 
     >>> load_study("paper").environments
     """
-    text = study_text(name)
+    return parse_study(study_text(name), name=name, check=check_study)
+
+
+def parse_study(text: str, *, name: str, check: Callable[[Study], None]) -> Study:
+    """The study in `text`, which is in the file `name`, if `check` has nothing against it."""
     try:
         tables = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"{name} is not a TOML file: {error}") from None
+        check_depth(tables)
+    except (ValueError, RecursionError) as error:
+        reason = "it is nested too deep" if isinstance(error, RecursionError) else one_line(error)
+        raise ValueError(f"{name} is not a TOML file: {reason}") from None
     try:
         study = read_study(tables, name=Path(name).stem)
-        check_study(study)
+        check(study)
     except WrongKeyError as error:
         line = _line_of(text, error.key)
         place = f"{name}, line {line}" if line else name

@@ -2,22 +2,23 @@
 
 import contextlib
 import json
-import os
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from asmpg._check import check_integer, check_number
 from asmpg._errors import CheckpointError
+from asmpg._files import naming, read_json
+from asmpg._lock import LOCK_NAME, folder_lock
 from asmpg.study._read_study import read_study
 from asmpg.study._study import Job, Study
 from asmpg.training import RunFolder, write_atomically
 
-try:
-    import fcntl
-except ImportError:  # Windows has no such locks.
-    fcntl = None
-
+#: What a session says of its machine and its software.
+_SESSION_KEYS = {
+    "machine": ("processor", "cores", "memory_gib", "system"),
+    "made_with": ("asmpg", "jax", "python", "commit"),
+}
 #: How long, in seconds, the workers of a killed runner may take to leave.
 _LEAVE = 10.0
 
@@ -35,13 +36,12 @@ class StudyFolder:
         file = self.path / "study.json"
         if not file.is_file():
             raise ValueError(f"{path} is not the folder of a study: it has no study.json")
-        try:
-            content = json.loads(file.read_text(encoding="utf-8"))
-            self.source: str = content["source"]
-            self.changes: dict[str, Any] = content["changes"]
-            self.study = read_study(content["study"], name="study")
-        except (ValueError, TypeError, KeyError) as error:
-            raise CheckpointError(f"{file} is damaged, or of another version: {error}") from None
+        content = read_json(file)
+        with naming(file):
+            self.source: str = _of_type("source", content["source"], str)
+            self.changes: dict[str, Any] = _of_type("changes", content["changes"], dict)
+            self.study = read_study(_of_type("study", content["study"], dict), name="study")
+            self.study.jobs()
 
     @classmethod
     def prepare(
@@ -79,8 +79,7 @@ class StudyFolder:
 
     def sessions(self) -> list[dict[str, Any]]:
         """The records of all sessions, oldest first."""
-        files = sorted((self.path / "sessions").glob("*.json"))
-        return [json.loads(file.read_text(encoding="utf-8")) for file in files]
+        return [_read_session(file) for file in sorted((self.path / "sessions").glob("*.json"))]
 
 
 def check_folder(path: Path, study: Study) -> None:
@@ -88,7 +87,7 @@ def check_folder(path: Path, study: Study) -> None:
     if path.exists() and not (path / "study.json").is_file():
         if not path.is_dir():
             raise ValueError(f"out must be a folder, {path} is a file")
-        if any(file.name != ".lock" and file.suffix != ".partial" for file in path.iterdir()):
+        if any(file.name != LOCK_NAME and file.suffix != ".partial" for file in path.iterdir()):
             raise ValueError(f"out must be a new folder or that of a study, {path} is neither")
     for job in study.jobs():
         run = path / "runs" / job.name
@@ -107,29 +106,35 @@ def check_folder(path: Path, study: Study) -> None:
 def study_lock(path: Path) -> Iterator[int]:
     """Keep other runners out of the folder `path`; gives the descriptor that holds the lock.
 
-    The lock lasts as long as any process has the descriptor open: handed on to workers, it tells
-    when the last of them has left.
+    Handed on to workers, it tells when the last of them has left.
     """
     path.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        if fcntl is not None:
-            _acquire(fcntl, descriptor, path)
+    taken = f"{path} is being worked on by another process"
+    with folder_lock(path, wait=_LEAVE, taken=taken) as descriptor:
         yield descriptor
-    finally:
-        os.close(descriptor)
 
 
-def _acquire(locks: Any, descriptor: int, path: Path) -> None:
-    until = time.monotonic() + _LEAVE
-    while True:
-        try:
-            locks.flock(descriptor, locks.LOCK_EX | locks.LOCK_NB)
-            return
-        except BlockingIOError:
-            if time.monotonic() > until:
-                raise ValueError(f"{path} is being worked on by another process") from None
-            time.sleep(0.1)
+def _read_session(file: Path) -> dict[str, Any]:
+    record = read_json(file)
+    with naming(file):
+        check_number("wall_seconds", record["wall_seconds"], low=0)
+        for name, keys in _SESSION_KEYS.items():
+            for key in keys:
+                _of_type(name, record[name], dict)[key]
+        _of_type("began", record["began"], str)
+        record["jobs_at_a_time"]
+        for job in _of_type("jobs", record["jobs"], dict).values():
+            check_number("seconds", job["seconds"], low=0)
+            check_integer("attempts", job["attempts"], low=0)
+            for trouble in _of_type("troubles", job["troubles"], list):
+                _of_type("a trouble", trouble, str)
+    return record
+
+
+def _of_type(name: str, value: Any, kind: type) -> Any:
+    if not isinstance(value, kind):
+        raise ValueError(f"{name} must be a {kind.__name__}, got {value!r}")
+    return value
 
 
 def write_text(path: Path, text: str) -> None:

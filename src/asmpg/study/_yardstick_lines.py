@@ -9,7 +9,7 @@ from asmpg.training import Score
 
 #: Those that are drawn, in the order of what they know.
 LINES = ("random", "memoryless", "history_optimal")
-_KNOWN_BY = {"exact": "", "grid": "≈ ", "search": "≥ ", "simulation": "≈ "}
+KNOWN_BY = {"exact": "", "grid": "≈ ", "search": "≥ ", "simulation": "≈ "}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Line:
     @property
     def text(self) -> str:
         """The value for people: `≥` if it is the best of a search, `≈` if it is nearly so."""
-        return f"{_KNOWN_BY[self.kind]}{self.value:.4g}".replace("-", "−")
+        return f"{KNOWN_BY[self.kind]}{self.value:.4g}".replace("-", "−")
 
 
 def yardstick_lines(

@@ -1,24 +1,26 @@
 """`asmpg plot`: the learning curve of a run."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from asmpg.envs import Environment, registered_names
 from asmpg.study._yardstick_lines import yardstick_lines
 from asmpg.study.figures import draw_yardsticks, short_number
-from asmpg.training import Row, RunFolder, Score, score_of
+from asmpg.training import Row, RunConfig, RunFolder, Score, score_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def plot(run: str | Path, out: str | Path | None = None) -> list[Path]:
+def plot(run: str | Path, out: str | Path | None = None, *, trust: bool = False) -> list[Path]:
     """Draw the score of a run over its steps, as `learning_curve.png` and `.svg`.
 
     The files go into the folder `out`, by default that of the run; their paths are returned. The
     score is that of `asmpg.training.score_of`; for finite models it is computed exactly, and the
-    one sampled at evaluations is shown beside it.
+    one sampled at evaluations is shown beside it. Environments of Gymnasium are not needed; where a
+    run does not record what its environment looks like, `trust` allows to import its module.
     """
     try:
         from matplotlib.figure import Figure
@@ -26,7 +28,7 @@ def plot(run: str | Path, out: str | Path | None = None) -> list[Path]:
         raise ImportError("figures need matplotlib: pip install matplotlib") from None
 
     folder = RunFolder(run)
-    program = folder.config.build()
+    program = folder.config.build(_environment(folder.config, trust=trust))
     score = score_of(program.environment)
     rows = folder.rows()
     if not rows:
@@ -49,6 +51,13 @@ def plot(run: str | Path, out: str | Path | None = None) -> list[Path]:
     for path in paths:
         figure.savefig(path, dpi=150)
     return paths
+
+
+def _environment(config: RunConfig, *, trust: bool) -> Environment[Any] | None:
+    """The environment itself where it is needed: for its yardsticks, which only ours have."""
+    if config.interface is not None and config.environment not in registered_names():
+        return None
+    return config.place(trust=trust).environment
 
 
 def _draw_seeds(axes: "Axes", folder: RunFolder, rows: list[Row], score: Score) -> None:

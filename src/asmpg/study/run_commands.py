@@ -30,7 +30,7 @@ from asmpg.training import (
 )
 
 #: Options of `asmpg train` that do not change what is learned.
-_NOT_LEARNING = {"out", "resume", "tensorboard", "quiet", "option", "environment_option"}
+_NOT_LEARNING = {"out", "resume", "tensorboard", "quiet", "option", "environment_option", "trust"}
 #: The columns of an evaluation: the names of the sampled value and of the exact one.
 _MEASURES = {
     "discounted": ("discounted_return", "exact_discounted"),
@@ -38,7 +38,7 @@ _MEASURES = {
     "reward per step": ("reward_per_step", "exact_reward_per_step"),
     "length": ("episode_length", "exact_episode_length"),
 }
-_WITH_RESUME = {"resume", "tensorboard", "quiet"}
+_WITH_RESUME = {"resume", "tensorboard", "quiet", "trust"}
 
 
 def start(given: Mapping[str, Any], *, out: Path | None, tensorboard: bool, quiet: bool) -> None:
@@ -68,17 +68,24 @@ def resume(run: Path, given: Mapping[str, Any], *, tensorboard: bool, quiet: boo
     if folder.finished():
         print(f"{run} is finished: nothing left to do")
         return
-    _train(folder.config, run, resume=True, tensorboard=tensorboard, quiet=quiet)
+    trust = bool(given.get("trust"))
+    _train(folder.config, run, resume=True, trust=trust, tensorboard=tensorboard, quiet=quiet)
 
 
 def _train(
-    config: RunConfig, out: Path, *, resume: bool = False, tensorboard: bool, quiet: bool
+    config: RunConfig,
+    out: Path,
+    *,
+    resume: bool = False,
+    trust: bool = False,
+    tensorboard: bool,
+    quiet: bool,
 ) -> None:
     callbacks: list[Callback] = [] if quiet else [Progress()]
     if tensorboard:
         callbacks.append(TensorBoardLogger(out / "tensorboard"))
     try:
-        result = train(config, out, resume=resume, callbacks=callbacks)
+        result = train(config, out, resume=resume, callbacks=callbacks, trust=trust)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"stopped; go on with: asmpg train --resume {out}") from None
     score = score_of(result.program.environment)
@@ -93,10 +100,17 @@ def _train(
 
 
 def show_evaluation(
-    run: Path, *, episodes: int, greedy: bool, seed: int | None, which: Which, as_json: bool
+    run: Path,
+    *,
+    episodes: int,
+    greedy: bool,
+    seed: int | None,
+    which: Which,
+    trust: bool,
+    as_json: bool,
 ) -> None:
     """Measure the policies of a run, and print the numbers."""
-    entries = evaluate(run, episodes=episodes, greedy=greedy, seed=seed, which=which)
+    entries = evaluate(run, episodes=episodes, greedy=greedy, seed=seed, which=which, trust=trust)
     if as_json:
         print(json.dumps(entries, indent=2))
         return
@@ -133,10 +147,10 @@ def show_check(
     print(json.dumps(report.to_dict(), indent=2) if as_json else report)
 
 
-def plot_and_show(run: Path, *, out: Path | None) -> None:
+def plot_and_show(run: Path, *, out: Path | None, trust: bool) -> None:
     """Draw the learning curve, and say where."""
     with Console(stderr=True).status("Computing the yardsticks and drawing"):
-        paths = plot(run, out)
+        paths = plot(run, out, trust=trust)
     for path in paths:
         print(f"Drew {path}")
 

@@ -42,8 +42,8 @@ class RunConfig:
     evaluations of 30 episodes after the first one.
 
     `environment` is one of ours by name, or an id of Gymnasium, stepped on the host with the given
-    `vectorization`. Such a run, and one whose environment is given in Python, records the
-    `interface` of its environment.
+    `vectorization`. A run on disk records the `interface` of its environment, so that its agents
+    need nothing else.
 
     >>> RunConfig("CheeseMaze", method_options={"num_states": 4}, steps=100_000)
     """
@@ -85,8 +85,11 @@ class RunConfig:
             object.__setattr__(self, name, default)
         return getattr(self, name)
 
-    def place(self, given: object | None = None) -> Place:
-        """The environment, ready to be trained in: `given`, or what the name stands for."""
+    def place(self, given: object | None = None, *, trust: bool = True) -> Place:
+        """The environment, ready to be trained in: `given`, or what the name stands for.
+
+        Without `trust`, as for names out of files, no module that an id names is imported.
+        """
         if given is None and self.interface is not None and not self.interface.by_name:
             raise ValueError(
                 f"environment must be handed in again: that of this run, {self.environment}, was "
@@ -97,12 +100,11 @@ class RunConfig:
             self.environment_options if given is None else {},
             name=self.environment,
             vectorization=self.vectorization,
+            trust=trust,
         )
 
     def recording(self, place: Place, *, given: bool) -> "RunConfig":
-        """With the interface of `place`, unless the name alone stands for all of it."""
-        if place.source is None and not given:
-            return self
+        """With the interface of `place`, which was `given` in Python or made by its name."""
         interface = dataclasses.replace(place.interface, by_name=not given)
         return dataclasses.replace(self, interface=interface)
 
@@ -118,7 +120,7 @@ class RunConfig:
         """The environment, or its description where that is recorded: enough for its agents."""
         if self.interface is not None:
             return DescribedEnvironment(self.interface)
-        return self.place().environment
+        return self.place(trust=False).environment
 
     def build(self, environment: Environment[Any] | None = None) -> Program:
         """The compiled program of this run; a `ValueError` if its parts do not go together."""
@@ -182,7 +184,14 @@ class RunConfig:
 
     def differences(self, other: "RunConfig") -> list[str]:
         """A line for each key whose value is another one in `other`."""
-        mine, others = (_flat(config.to_dict()) for config in (self, other))
+        # A configuration that was not trained yet records no interface.
+        unknown = (
+            {"interface", "vectorization"} if None in (self.interface, other.interface) else ()
+        )
+        mine, others = (
+            _flat({key: value for key, value in config.to_dict().items() if key not in unknown})
+            for config in (self, other)
+        )
         return [
             f"{key} is {others.get(key)!r} there and {mine.get(key)!r} here"
             for key in {**mine, **others}

@@ -34,19 +34,21 @@ def evaluate(
     seed: int | None = None,
     which: Which = "best",
     environment: object | None = None,
+    trust: bool = False,
 ) -> list[dict[str, Any]]:
     """Play fresh episodes with the policy of each seed, or of `seed`, in the folder `run`.
 
     Each entry has means and, as `..._standard_error`, their standard errors; `reward_per_step` is
     pooled, all rewards over all steps. For finite models it has the exact values too. With
     `greedy`, the most probable agent states and actions are taken instead of drawn ones. The same
-    call gives the same numbers. An `environment` that was given in Python is handed in again.
+    call gives the same numbers. An `environment` that was given in Python is handed in again. The
+    module that an id names, `module:Name-v0`, is imported only if you `trust` the run.
     """
     check_integer("episodes", episodes, low=1)
     folder = RunFolder(run)
     known = standings(folder, which)
     chosen = chosen_seed(known, seed, run=run, which=which)
-    place = folder.config.place(environment)
+    place = folder.config.place(environment, trust=trust)
     program = folder.config.build(place.environment)
     entries = []
     for each in known if seed is None else [chosen]:

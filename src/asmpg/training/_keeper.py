@@ -66,5 +66,6 @@ class Keeper:
         states = lane.split(lane.state if which == "last" else lane.best)
         for seed, state, standing, new in zip(lane.seeds, states, standings, fresh, strict=True):
             if new:
-                self._folder.save(seed, which, state, standing)
+                digest = self._rows.digest(seed, standing.evaluations)
+                self._folder.save(seed, which, state, standing, digest)
                 self._written[seed, which] = standing.evaluations

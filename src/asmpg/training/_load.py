@@ -6,6 +6,7 @@ from typing import Any
 
 from asmpg._check import check_one_of
 from asmpg._errors import CheckpointError
+from asmpg._files import naming
 from asmpg.envs.host import Interface
 from asmpg.training import _checkpoint
 from asmpg.training._agent import Agent
@@ -15,14 +16,17 @@ from asmpg.training._recipe import Recipe
 from asmpg.training._run_folder import RunFolder, Which
 from asmpg.training._standing import Standing
 
+_NOT_AN_AGENT = "is not an agent, or is damaged"
+
 
 def load(run: str | Path, *, seed: int | None = None, which: Which = "best") -> Agent:
     """The agent in a file that `Agent.save` wrote, or that of the run in a folder.
 
-    The environment is not needed, wherever it came from. In a folder, without `seed`, it is that of
-    the seed with the highest return (the one that is optimised), as of its best evaluation or, with
-    `which="last"`, of its last. The best evaluation of a seed is the latest that is not clearly
-    worse than an earlier one: a lucky one is not preferred to all that came after it.
+    The environment is not needed, wherever it came from, and no module is imported. In a folder,
+    without `seed`, it is that of the seed with the highest return (the one that is optimised), as
+    of its best evaluation or, with `which="last"`, of its last. The best evaluation of a seed is
+    the latest that is not clearly worse than an earlier one: a lucky one is not preferred to all
+    that came after it.
 
     >>> agent = asmpg.load("runs/cheese", seed=1952)
     """
@@ -30,7 +34,13 @@ def load(run: str | Path, *, seed: int | None = None, which: Which = "best") -> 
         return _load_file(Path(run), seed)
     folder = RunFolder(run)
     seed = chosen_seed(standings(folder, which), seed, run=run, which=which)
-    program = folder.config.build()
+    if folder.config.interface is None:
+        raise CheckpointError(
+            f"{folder.path / 'config.json'} does not record the interface of its environment: it "
+            "is of another version"
+        )
+    with naming(folder.path / "config.json"):
+        program = folder.config.build()
     return agent_of(folder.config, folder.load_learned(program, seed, which))
 
 
@@ -44,15 +54,20 @@ def agent_of(config: RunConfig, learner: Any) -> Agent:
 def _load_file(path: Path, seed: int | None) -> Agent:
     if seed is not None:
         raise ValueError(f"seed must be None for a file, which holds one agent, got {seed}")
-    try:
-        recipe = Recipe.from_dict(_checkpoint.load_meta(path))
+    recipe = read_recipe(path)
+    with naming(path, _NOT_AN_AGENT):
         blank = blank_learner(recipe.method, recipe.environment)
-    except CheckpointError:
-        raise
-    except ValueError as error:
-        raise CheckpointError(f"{path} is not an agent, or is damaged: {error}") from None
     learned, _ = _checkpoint.load(path, getattr(blank, recipe.method.learned))
     return _agent(recipe, with_learned(recipe.method, blank, learned))
+
+
+def read_recipe(path: Path) -> Recipe:
+    """What the agent in a file is made of; its arrays are not looked at."""
+    meta = _checkpoint.load_meta(path)
+    with naming(path, _NOT_AN_AGENT):
+        recipe = Recipe.from_dict(meta)
+        recipe.config.make_method()
+    return recipe
 
 
 def _agent(recipe: Recipe, learner: Any) -> Agent:

@@ -1,5 +1,6 @@
 """Training from the outside: Python over compiled chunks, from evaluation to evaluation."""
 
+import contextlib
 import math
 import os
 import time
@@ -18,7 +19,7 @@ from asmpg.training._host_lane import make_host_lanes
 from asmpg.training._interrupt import deferred_interrupt
 from asmpg.training._keeper import Keeper
 from asmpg.training._lanes import Lane, Outcome, make_lanes
-from asmpg.training._metrics import MetricsWriter, columns, make_row
+from asmpg.training._metrics import columns, make_row
 from asmpg.training._program import Program
 from asmpg.training._result import TrainingResult
 from asmpg.training._run_folder import RunFolder
@@ -36,6 +37,7 @@ def train(
     resume: bool = False,
     callbacks: Iterable[Callback] = (),
     environment: object | None = None,
+    trust: bool = False,
 ) -> TrainingResult:
     """Train every seed of `config`, into the folder `out` if one is given.
 
@@ -50,20 +52,35 @@ def train(
     by name only. Environments of Gymnasium are stepped on the host, seed after seed; what they are
     in the middle of cannot be saved, so there a resumed run begins new episodes.
 
-    Raises a `TrainingError` when a reward, an observation or a gradient is not a finite number or
-    the environment raises, and a `KeyboardInterrupt` on Ctrl-C, once the chunks in hand are done
+    While it trains, the folder is locked: nobody else can train there. A run that is resumed imports
+    no module that its environment's id names, `module:Name-v0`, unless you `trust` it or have
+    imported the module.
+
+    Raises a `TrainingError` when a reward, an observation or a gradient is not a finite number, the
+    environment raises or the folder is deleted, and a `KeyboardInterrupt` on Ctrl-C, once the chunks in hand are done
     and on disk.
 
     >>> asmpg.train(asmpg.RunConfig("CheeseMaze", steps=100_000), "runs/cheese")
     """
-    place = config.place(environment)
+    place = config.place(environment, trust=trust or not resume)
     config = config.recording(place, given=environment is not None)
     program = config.build(place.environment)
     folder = _open(out, config, resume=resume)
+    with folder.locked() if folder else contextlib.nullcontext():
+        return _train(config, place, program, folder, callbacks)
+
+
+def _train(
+    config: RunConfig,
+    place: Place,
+    program: Program,
+    folder: RunFolder | None,
+    callbacks: Iterable[Callback],
+) -> TrainingResult:
     saved, rows = folder.restore(program) if folder else ({}, [])
     if folder and folder.finished():
         return TrainingResult(config, program, rows, folder.path)
-    writer = MetricsWriter(folder.metrics_path, folder.columns) if folder else None
+    writer = folder.writer(rows) if folder else None
     listeners = Callbacks([*([writer] if writer else []), *callbacks])
     error = None
     lanes: list[Lane] = []

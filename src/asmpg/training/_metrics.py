@@ -1,20 +1,24 @@
 """`metrics.csv`: one row for each evaluation of each seed."""
 
 import csv
+import hashlib
 import io
+import itertools
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from asmpg._errors import CheckpointError
+from asmpg._files import read_text
 from asmpg.training._atomic import write_atomically
 from asmpg.training._callback import Callback, Row
 from asmpg.training._program import MEASURES
 
 _COUNTS = ("seed", "steps", "episodes", "updates")
+_TIME = "wall_seconds"
 
 
 def columns(metric_names: Sequence[str]) -> tuple[str, ...]:
@@ -22,7 +26,7 @@ def columns(metric_names: Sequence[str]) -> tuple[str, ...]:
 
     `wall_seconds` is the time spent training, compilation not counted.
     """
-    return (*_COUNTS, *MEASURES, *metric_names, "wall_seconds")
+    return (*_COUNTS, *MEASURES, *metric_names, _TIME)
 
 
 def make_row(columns: Sequence[str], seed: int, place: int, numbers: Mapping[str, Any]) -> Row:
@@ -35,12 +39,23 @@ def read_rows(path: Path, columns: Sequence[str]) -> list[Row]:
     """All whole rows; what a killed process left of a last line is passed over."""
     if not path.exists():
         return []
-    lines = path.read_text().splitlines(keepends=True)
-    whole = [line for line in lines if line.endswith("\n")]
-    table = csv.reader(whole)
-    if whole and next(table) != [*columns]:
+    heading, *lines = [line.removesuffix("\r") for line in read_text(path).split("\n")]
+    if not lines:
+        return []
+    if heading != ",".join(columns):
         raise CheckpointError(f"{path} is damaged: its first line must be {','.join(columns)}")
-    return [_parse(path, number, columns, cells) for number, cells in enumerate(table, start=2)]
+    return [_parse(path, number, columns, line) for number, line in enumerate(lines[:-1], start=2)]
+
+
+def digests(columns: Sequence[str], rows: Iterable[Row], *, after: str = "") -> list[str]:
+    """For each of the rows of one seed, a checksum of it and of all before it.
+
+    Times are left out: they are the only thing in which a resumed run differs from an unbroken one.
+    """
+    names = [name for name in columns if name != _TIME]
+    lines = (_line([row[name] for name in names]) for row in rows)
+    chain = itertools.accumulate(lines, _digest, initial=after)
+    return list(itertools.islice(chain, 1, None))
 
 
 def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Row]) -> None:
@@ -50,22 +65,41 @@ def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Row]) -> None:
 
 
 class MetricsWriter(Callback):
-    """Appends each row as soon as it is known."""
+    """Appends each row as soon as it is known, and remembers its checksum."""
 
-    def __init__(self, path: Path, columns: Sequence[str]):
-        """`path` must have its heading already."""
+    def __init__(
+        self, path: Path, columns: Sequence[str], rows: Iterable[Row], check: Callable[[], None]
+    ):
+        """`path` must have its heading and `rows` already; `check` is called before writing."""
         self._path = path
         self._columns = columns
+        self._check = check
+        self._digests: dict[int, list[str]] = {}
+        for row in rows:
+            self._remember(row)
 
     def on_evaluation(self, seed: int, row: Row) -> None:
         """Append the row."""
-        with open(self._path, "ab", buffering=0) as file:
+        self._remember(row)
+        self._check()
+        # Not "ab", which would make a file that is gone anew, without its earlier rows.
+        with open(self._path, "r+b", buffering=0) as file:
+            file.seek(0, os.SEEK_END)
             file.write(_line([row[name] for name in self._columns]).encode())
 
     def sync(self) -> None:
         """Return once every row is on the disk."""
-        with open(self._path, "ab") as file:
+        self._check()
+        with open(self._path, "r+b") as file:
             os.fsync(file.fileno())
+
+    def digest(self, seed: int, evaluations: int) -> str:
+        """The checksum of the first so many rows of `seed`."""
+        return self._digests[seed][evaluations - 1]
+
+    def _remember(self, row: Row) -> None:
+        known = self._digests.setdefault(int(row["seed"]), [])
+        known += digests(self._columns, [row], after=known[-1] if known else "")
 
 
 def _shortest(value: np.floating[Any]) -> float:
@@ -79,7 +113,12 @@ def _line(cells: Sequence[object]) -> str:
     return text.getvalue()
 
 
-def _parse(path: Path, number: int, columns: Sequence[str], cells: Sequence[str]) -> Row:
+def _digest(before: str, line: str) -> str:
+    return hashlib.sha256((before + line).encode()).hexdigest()
+
+
+def _parse(path: Path, number: int, columns: Sequence[str], line: str) -> Row:
+    cells = line.split(",")
     try:
         counts = [int(cell) for cell in cells[: len(_COUNTS)]]
         measures = [float(cell) for cell in cells[len(_COUNTS) :]]

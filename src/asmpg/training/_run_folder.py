@@ -1,28 +1,35 @@
 """A run on disk: `config.json`, `metrics.csv` and the checkpoints of each seed."""
 
+import contextlib
 import dataclasses
 import json
-from collections.abc import Iterable
+import typing
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 import equinox as eqx
 import jax.numpy as jnp
 
-from asmpg._errors import CheckpointError
+from asmpg._check import check_integer, check_number
+from asmpg._errors import CheckpointError, TrainingError
+from asmpg._files import naming, read_json
+from asmpg._lock import LOCK_NAME, folder_lock, is_in_place
 from asmpg.methods import PRESETS
 from asmpg.training._atomic import write_atomically
 from asmpg.training._callback import Row
 from asmpg.training._checkpoint import load, load_meta, save
 from asmpg.training._config import RunConfig
 from asmpg.training._learned import blank_learner, with_learned
-from asmpg.training._metrics import columns, read_rows, write_rows
+from asmpg.training._metrics import MetricsWriter, columns, digests, read_rows, write_rows
 from asmpg.training._program import Program, SeedState
 from asmpg.training._standing import SavedSeed, Standing
 from asmpg.training._versions import versions
 
 #: The last state of a seed, or that of its best evaluation.
 Which = Literal["best", "last"]
+#: How long, in seconds, a killed process may take to let go of the folder.
+_LEAVE = 2.0
 
 
 class RunFolder:
@@ -38,6 +45,7 @@ class RunFolder:
         self.metrics_path = self.path / "metrics.csv"
         self.config = _read_config(self.path)
         self.columns = _columns(self.config)
+        self._lock: int | None = None
 
     @classmethod
     def create(cls, path: str | Path, config: RunConfig) -> "RunFolder":
@@ -47,28 +55,68 @@ class RunFolder:
             raise ValueError(f"out must be a folder, {path} is a file")
         if (path / "config.json").exists():
             raise ValueError(_taken(cls(path), config))
-        if path.exists() and any(file.suffix != ".partial" for file in path.iterdir()):
+        if path.exists() and any(not _leftover(file) for file in path.iterdir()):
             raise ValueError(f"out must be a new or empty folder, {path} has other files in it")
         text = json.dumps({"config": config.to_dict(), "made_with": versions()}, indent=2)
         made = not path.exists()
         path.mkdir(parents=True, exist_ok=True)
-        try:
-            write_atomically(path / "config.json", lambda file: file.write(f"{text}\n".encode()))
-            write_rows(path / "metrics.csv", _columns(config), [])
-        except BaseException:
-            (path / "config.json").unlink(missing_ok=True)
-            if made:
-                path.rmdir()
-            raise
+        with _locked(path):
+            if (path / "config.json").exists():
+                raise ValueError(_taken(cls(path), config))
+            try:
+                write_atomically(
+                    path / "config.json", lambda file: file.write(f"{text}\n".encode())
+                )
+                write_rows(path / "metrics.csv", _columns(config), [])
+            except BaseException:
+                (path / "config.json").unlink(missing_ok=True)
+                if made:
+                    (path / LOCK_NAME).unlink(missing_ok=True)
+                    path.rmdir()
+                raise
         return cls(path)
 
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes from training here; a `ValueError` if one does already."""
+        with _locked(self.path) as self._lock:
+            try:
+                yield
+            finally:
+                self._lock = None
+
+    def check_in_place(self) -> None:
+        """A `TrainingError` if the folder was deleted or replaced since it was locked."""
+        replaced = self._lock is not None and not is_in_place(self.path, self._lock)
+        if replaced or not (self.path / "config.json").is_file():
+            raise TrainingError(
+                f"{self.path} was deleted or moved while its run was being trained: "
+                "nothing more can be written there"
+            )
+
     def rows(self) -> list[Row]:
-        """The rows of `metrics.csv`."""
-        return read_rows(self.metrics_path, self.columns)
+        """The rows of `metrics.csv`; those up to the checkpoints are compared with them."""
+        # Rows are written before checkpoints: read in this order, none can be missing.
+        checks = [
+            (seed, which, *self._status(seed, which))
+            for seed in self.config.seeds
+            for which in ("last", "best")
+            if self.checkpoint_path(seed, which).exists()
+        ]
+        rows = read_rows(self.metrics_path, self.columns)
+        by_seed = self._by_seed(rows)
+        for seed, which, standing, digest in checks:
+            self._check_rows(by_seed[seed], seed, which, standing.evaluations, digest)
+        return rows
 
     def write_rows(self, rows: Iterable[Row]) -> None:
         """Put these rows in the place of those of `metrics.csv`."""
+        self.check_in_place()
         write_rows(self.metrics_path, self.columns, rows)
+
+    def writer(self, rows: Iterable[Row]) -> MetricsWriter:
+        """Appends to `metrics.csv`, which has these `rows`."""
+        return MetricsWriter(self.metrics_path, self.columns, rows, self.check_in_place)
 
     def checkpoint_path(self, seed: int, which: Which) -> Path:
         """Where a checkpoint of `seed` lies."""
@@ -76,25 +124,36 @@ class RunFolder:
 
     def standing(self, seed: int, which: Which = "last") -> Standing:
         """How far `seed` had come at its last checkpoint, or at its best."""
+        exists = self.checkpoint_path(seed, which).exists()
+        return self._status(seed, which)[0] if exists else Standing()
+
+    def _status(self, seed: int, which: Which) -> tuple[Standing, str]:
         path = self.checkpoint_path(seed, which)
-        return _standing(path, seed, load_meta(path)) if path.exists() else Standing()
+        return _read_meta(path, seed, load_meta(path))
 
     def finished(self) -> bool:
         """Whether every seed has all its evaluations."""
         return all(self.config.finished(self.standing(seed)) for seed in self.config.seeds)
 
-    def save(self, seed: int, which: Which, state: SeedState, standing: Standing) -> None:
-        """Write a checkpoint."""
+    def save(
+        self, seed: int, which: Which, state: SeedState, standing: Standing, digest: str
+    ) -> None:
+        """Write a checkpoint, with the checksum of the rows that led there."""
+        self.check_in_place()
         path = self.checkpoint_path(seed, which)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        save(path, state, {"seed": seed, **dataclasses.asdict(standing)})
+        for folder in (path.parent.parent, path.parent):
+            folder.mkdir(exist_ok=True)
+        save(path, state, {"seed": seed, "rows": digest, **dataclasses.asdict(standing)})
 
     def load(self, program: Program, seed: int, which: Which) -> tuple[SeedState, Standing]:
         """Read a checkpoint."""
+        return self._load(program, seed, which)[:2]
+
+    def _load(self, program: Program, seed: int, which: Which) -> tuple[SeedState, Standing, str]:
         like = eqx.filter_eval_shape(program.start, jnp.zeros((), jnp.int32))
         path = self.checkpoint_path(seed, which)
         state, meta = load(path, like)
-        return state, _standing(path, seed, meta)
+        return state, *_read_meta(path, seed, meta)
 
     def load_learned(self, program: Program, seed: int, which: Which) -> Any:
         """The part of a checkpoint that acts, in a learner that lacks the rest of it."""
@@ -102,27 +161,64 @@ class RunFolder:
         learner = blank_learner(program.method, program.environment)
         name = program.method.learned
         learned, meta = load(path, getattr(learner, name), within=f"learner/{name}/")
-        _standing(path, seed, meta)
+        _read_meta(path, seed, meta)
         return with_learned(program.method, learner, learned)
 
     def restore(self, program: Program) -> tuple[dict[int, SavedSeed], list[Row]]:
         """Every seed that has a checkpoint, and the rows that led there; later ones are dropped."""
-        rows, saved, kept = self.rows(), {}, []
+        rows = read_rows(self.metrics_path, self.columns)
+        saved, kept = {}, []
         for seed in self.config.seeds:
             if not self.checkpoint_path(seed, "last").exists():
                 continue
-            last, standing = self.load(program, seed, "last")
-            best, _ = self.load(program, seed, "best")
-            saved[seed] = SavedSeed(last, best, standing)
+            last, standing, digest = self._load(program, seed, "last")
+            best, at_best, best_digest = self._load(program, seed, "best")
             own = [row for row in rows if row["seed"] == seed][: standing.evaluations]
-            if len(own) < standing.evaluations:
-                raise CheckpointError(
-                    f"{self.metrics_path} is damaged: it has {len(own)} evaluations of seed "
-                    f"{seed}, whose checkpoint counts {standing.evaluations}"
-                )
+            self._check_rows(own, seed, "last", standing.evaluations, digest)
+            self._check_rows(own, seed, "best", at_best.evaluations, best_digest)
+            for name in ("steps", "episodes", "updates"):
+                if own[-1][name] != int(getattr(last, name)):
+                    raise self._damaged(
+                        f"it counts {own[-1][name]} {name} of seed {seed} at evaluation "
+                        f"{len(own)}, its checkpoint {int(getattr(last, name))}"
+                    )
+            saved[seed] = SavedSeed(last, best, standing)
             kept += own
         self.write_rows(kept)
         return saved, kept
+
+    def _by_seed(self, rows: Sequence[Row]) -> dict[int, list[Row]]:
+        by_seed: dict[int, list[Row]] = {seed: [] for seed in self.config.seeds}
+        total = len(self.config.evaluation_steps)
+        for row in rows:
+            own = by_seed.get(int(row["seed"]))
+            if own is None:
+                raise self._damaged(f"seed {row['seed']} is not of this run")
+            if own and any(row[name] < own[-1][name] for name in ("steps", "episodes", "updates")):
+                raise self._damaged(
+                    f"seed {row['seed']} goes back from step {own[-1]['steps']} to {row['steps']}"
+                )
+            own.append(row)
+            if len(own) > total:
+                raise self._damaged(f"seed {row['seed']} has more than its {total} evaluations")
+        return by_seed
+
+    def _check_rows(
+        self, rows: Sequence[Row], seed: int, which: Which, count: int, digest: str
+    ) -> None:
+        if len(rows) < count and which == "best":
+            return  # It was written just before the process died; its rows will come again.
+        if len(rows) < count:
+            raise self._damaged(
+                f"it has {len(rows)} evaluations of seed {seed}, whose checkpoint counts {count}"
+            )
+        if digests(self.columns, rows[:count])[-1] != digest:
+            raise self._damaged(
+                f"the first {count} evaluations of seed {seed} are not those of its checkpoint"
+            )
+
+    def _damaged(self, reason: str) -> CheckpointError:
+        return CheckpointError(f"{self.metrics_path} is damaged: {reason}")
 
 
 def _columns(config: RunConfig) -> tuple[str, ...]:
@@ -133,10 +229,20 @@ def _read_config(path: Path) -> RunConfig:
     file = path / "config.json"
     if not file.is_file():
         raise ValueError(f"{path} is not the folder of a run: it has no config.json")
-    try:
-        return RunConfig.from_dict(json.loads(file.read_text())["config"])
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise CheckpointError(f"{file} is damaged, or of another version: {error}") from None
+    content = read_json(file)
+    with naming(file):
+        config = RunConfig.from_dict(content["config"])
+        config.make_method()
+    return config
+
+
+def _locked(path: Path) -> contextlib.AbstractContextManager[int]:
+    taken = f"{path} is being trained by another process"
+    return folder_lock(path, wait=_LEAVE, taken=taken)
+
+
+def _leftover(file: Path) -> bool:
+    return file.name == LOCK_NAME or file.suffix == ".partial"
 
 
 def _taken(folder: RunFolder, config: RunConfig) -> str:
@@ -151,10 +257,29 @@ def _taken(folder: RunFolder, config: RunConfig) -> str:
     return f"{folder.path} holds this very run, unfinished; go on with --resume {folder.path}"
 
 
-def _standing(path: Path, seed: int, meta: dict[str, Any]) -> Standing:
-    if meta.pop("seed", None) != seed:
+def _read_meta(path: Path, seed: int, meta: dict[str, Any]) -> tuple[Standing, str]:
+    """The standing in a checkpoint, and the checksum of the rows that led there."""
+    if meta.get("seed") != seed:
         raise CheckpointError(f"{path} does not fit: it is not of seed {seed}")
-    try:
-        return Standing(**meta)
-    except TypeError as error:
-        raise CheckpointError(f"{path} does not fit: {error}") from None
+    hints = typing.get_type_hints(Standing)
+    with naming(path, "does not fit"):
+        digest = meta["rows"]
+        if not isinstance(digest, str):
+            raise ValueError(f"rows must be a checksum, got {digest!r}")
+        known = {name: value for name, value in meta.items() if name not in ("seed", "rows")}
+        for name, value in known.items():
+            _check_kind(name, value, hints.get(name))
+        standing = Standing(**known)
+        if not 1 <= standing.best_evaluations <= standing.evaluations:
+            raise ValueError(
+                f"best_evaluations must be an integer in [1, {standing.evaluations}], "
+                f"got {standing.best_evaluations}"
+            )
+    return standing, digest
+
+
+def _check_kind(name: str, value: Any, kind: Any) -> None:
+    if kind is int:
+        check_integer(name, value, low=0)
+    elif kind == float | None and value is not None:
+        check_number(name, value)

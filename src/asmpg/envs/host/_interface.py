@@ -8,9 +8,10 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Key
 
+from asmpg._check import check_integer
 from asmpg.envs._environment import Action, Environment
 from asmpg.envs._spaces import Discrete, Space
-from asmpg.envs.host._readers import ObservationReader, reader_from_dict, reader_of
+from asmpg.envs.host._readers import MOST_VALUES, ObservationReader, reader_from_dict, reader_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,9 +50,18 @@ class Interface:
     def from_dict(cls, stored: Mapping[str, Any]) -> "Interface":
         """The opposite of `to_dict`."""
         try:
-            return cls(**{**stored, "reader": reader_from_dict(stored["reader"])})
-        except (KeyError, TypeError) as error:
+            interface = cls(**{**stored, "reader": reader_from_dict(stored["reader"])})
+        except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"interface cannot be read: {error}") from None
+        if not isinstance(interface.name, str):
+            raise ValueError(f"name of the interface must be text, got {interface.name!r}")
+        check_integer("num_actions", interface.num_actions, low=1, high=MOST_VALUES)
+        check_integer("max_steps", interface.max_steps, low=1, high=2**31 - 1)
+        check_integer("first_action", interface.first_action, low=-(2**31), high=2**31 - 1)
+        for name in ("on_host", "by_name"):
+            if not isinstance(getattr(interface, name), bool):
+                raise ValueError(f"{name} must be true or false, got {getattr(interface, name)!r}")
+        return interface
 
 
 class DescribedEnvironment(Environment[tuple[()]]):

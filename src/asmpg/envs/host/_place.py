@@ -35,19 +35,22 @@ def find_place(
     *,
     name: str | None = None,
     vectorization: Literal["sync", "async"] = "sync",
+    trust: bool = True,
 ) -> Place:
     """The place that `given` means.
 
     A name or an `asmpg/...` id is one of ours; any other id is Gymnasium's. An `Environment` and an
     object in the style of gymnax are compiled; an environment of Gymnasium, and a function that
-    makes one, are stepped on the host. `options` go with names only.
+    makes one, are stepped on the host. `options` go with names only. Without `trust`, the module of
+    an id `module:Name-v0` must have been imported already.
     """
     if isinstance(given, str):
         if not is_on_host(given):
             return Place(make(_own_name(given), **options))
-        return _on_host(
-            _gymnasium_source().source_of_id(given, options, vectorization=vectorization)
+        source = _gymnasium_source().source_of_id(
+            given, options, vectorization=vectorization, trust=trust
         )
+        return _on_host(source)
     if options:
         raise ValueError(f"options go with the name of an environment; got: {', '.join(options)}")
     if isinstance(given, Environment):

@@ -10,10 +10,13 @@ import numpy as np
 from jaxtyping import Shaped
 from numpy.typing import ArrayLike
 
+from asmpg._check import check_integer, check_number
 from asmpg.envs._spaces import Box, Discrete, Space
 
 #: Up to so many combinations of symbols are one symbol; more are written out as a real vector.
 MOST_SYMBOLS = 500
+#: So many symbols, or actions, are believed when a file says so.
+MOST_VALUES = 10_000_000
 
 
 class ObservationReader(abc.ABC):
@@ -165,7 +168,48 @@ def reader_from_dict(stored: Mapping[str, Any]) -> ObservationReader:
     name = fields.pop("reader", None)
     if name not in kinds:
         raise ValueError(f"reader must be one of {', '.join(kinds)}, got {name!r}")
-    return kinds[name](**fields)
+    reader = kinds[name](**fields)
+    _check_stored(reader)
+    return reader
+
+
+def _check_stored(reader: ObservationReader) -> None:
+    """A `ValueError` if what a file says of a reader is not consistent."""
+    match reader:
+        case SymbolReader():
+            check_integer("n", reader.n, low=1, high=MOST_VALUES)
+            _check_integers("start", (reader.start,))
+        case SymbolsReader():
+            for name in ("sizes", "start", "parts"):
+                _check_integers(name, getattr(reader, name))
+            if min(reader.sizes, default=0) < 1 or sum(reader.sizes) > MOST_VALUES:
+                raise ValueError(f"sizes must be from 1 to {MOST_VALUES} together")
+            _check_shape(reader.parts, len(reader.sizes), len(reader.start))
+        case VectorReader():
+            for name in ("low", "high"):
+                for bound in _checked_tuple(name, getattr(reader, name)):
+                    check_number(name, bound)
+            _check_integers("axes", reader.axes)
+            _check_shape(reader.axes, len(reader.low), len(reader.high))
+            Box(reader.low, reader.high)
+        case _:
+            pass
+
+
+def _checked_tuple(name: str, values: Any) -> tuple[Any, ...]:
+    if not isinstance(values, tuple):
+        raise ValueError(f"{name} must be a list, got {values!r}")
+    return values
+
+
+def _check_integers(name: str, values: Any) -> None:
+    for value in _checked_tuple(name, values):
+        check_integer(name, value, low=-(2**31), high=2**31 - 1)
+
+
+def _check_shape(shape: tuple[int, ...], *sizes: int) -> None:
+    if min(shape, default=1) < 1 or any(size != math.prod(shape) for size in sizes):
+        raise ValueError(f"an observation of shape {shape} cannot have {sizes} components")
 
 
 def _check_symbols(symbols: np.ndarray, sizes: int | np.ndarray, given: np.ndarray) -> None:

@@ -4,6 +4,7 @@ import copy
 import dataclasses
 import functools
 import importlib
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
@@ -93,15 +94,23 @@ class HostSource:
 
 
 def source_of_id(
-    name: str, options: Mapping[str, Any], *, vectorization: Vectorization
+    name: str, options: Mapping[str, Any], *, vectorization: Vectorization, trust: bool = True
 ) -> HostSource:
-    """From an id of Gymnasium, `module:Name-v0` included; a `ValueError` if there is none such."""
+    """From an id of Gymnasium, `module:Name-v0` included; a `ValueError` if there is none such.
+
+    Without `trust` a module that was not imported yet is not imported now.
+    """
     module, _, plain = name.rpartition(":")
+    if module and not trust and module not in sys.modules:
+        raise ValueError(
+            f"environment {name!r} would import the module {module!r}, whatever it does; allow it "
+            "with trust=True, or --trust on the command line"
+        )
     try:
         if module:
             importlib.import_module(module)
         spec = gymnasium.spec(plain)
-    except (gymnasium.error.Error, ImportError) as error:
+    except (gymnasium.error.Error, ImportError, TypeError) as error:
         raise ValueError(f"environment {name!r} is not an id of Gymnasium: {error}") from None
     return HostSource(name, _MakeById(spec, dict(options)), True, vectorization)
 

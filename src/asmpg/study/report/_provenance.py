@@ -1,9 +1,9 @@
 """With what, where and when the runs of a study were made."""
 
-import json
 from typing import Any
 
 from asmpg._clock import clock
+from asmpg._files import naming, read_json
 from asmpg.study._results import Results
 from asmpg.study._study_folder import StudyFolder
 from asmpg.study.report._html import definitions, table, text
@@ -42,14 +42,14 @@ def _runs(folder: StudyFolder, results: Results, sessions: list[dict[str, Any]])
     for job in folder.study.jobs():
         if job.name in results.missing:
             continue
-        config = (folder.run_path(job) / "config.json").read_text(encoding="utf-8")
-        made = json.loads(config)["made_with"]
+        path = folder.run_path(job) / "config.json"
+        with naming(path):
+            made = read_json(path)["made_with"]
+            device, version = made["device"], made["jax"]
         records = [session["jobs"][job.name] for session in sessions if job.name in session["jobs"]]
         seconds = sum(record["seconds"] for record in records)
         attempts = sum(record["attempts"] for record in records)
-        rows.append(
-            [job.name, (clock(seconds), seconds), attempts, made["device"], f"jax {made['jax']}"]
-        )
+        rows.append([job.name, (clock(seconds), seconds), attempts, device, f"jax {version}"])
     headings = ["run", "time", "attempts", "device", "made with"]
     count = text(f"{len(rows)} runs: time on one core or device, compilation included")
     return f"<details><summary>{count}</summary>{table(headings, rows, name='runs')}</details>"

@@ -1,0 +1,88 @@
+"""Reading files that may be damaged or foreign: whatever is wrong is one line that names the file."""
+
+import contextlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from asmpg._errors import CheckpointError
+
+#: How deep lists and objects may be nested, and how long a reason may be.
+_MOST_LEVELS, _MOST_CHARACTERS = 30, 400
+
+
+@contextlib.contextmanager
+def naming(path: Path, fault: str = "is damaged, or of another version") -> Iterator[None]:
+    """Turn what goes wrong with the contents of `path` into a `CheckpointError` that names it."""
+    try:
+        yield
+    except CheckpointError:
+        raise
+    except (
+        ValueError,
+        TypeError,
+        LookupError,
+        AttributeError,
+        ArithmeticError,
+        RecursionError,
+        MemoryError,
+    ) as error:
+        raise CheckpointError(f"{path} {fault}: {one_line(error)}") from None
+
+
+def one_line(error: BaseException) -> str:
+    """What `error` says, on one line that is not too long."""
+    reason = " ".join(str(error).split()) or type(error).__name__
+    if isinstance(error, KeyError):
+        reason = f"it has no {reason}"
+    return reason if len(reason) <= _MOST_CHARACTERS else f"{reason[:_MOST_CHARACTERS]}..."
+
+
+def read_text(path: Path) -> str:
+    """The UTF-8 text in `path`."""
+    content = path.read_bytes()
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise CheckpointError(
+            f"{path} is damaged: it is not UTF-8 text from byte {error.start} on"
+        ) from None
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The JSON object in `path`."""
+    text = read_text(path)
+    with naming(path):
+        return parse_object(text)
+
+
+def parse_object(text: str | bytes) -> dict[str, Any]:
+    """The JSON object in `text`; a `ValueError` for anything else."""
+    try:
+        value = json.loads(text)
+    except RecursionError:
+        raise ValueError(_too_deep()) from None
+    if not isinstance(value, dict):
+        raise ValueError(f"it must be a JSON object, not a {type(value).__name__}")
+    check_depth(value)
+    return value
+
+
+def check_depth(value: Any) -> None:
+    """A `ValueError` if lists and dictionaries are nested so deep that recursion may fail."""
+    level = [value]
+    for _ in range(_MOST_LEVELS):
+        level = [
+            item
+            for each in level
+            if isinstance(each, dict | list)
+            for item in (each.values() if isinstance(each, dict) else each)
+        ]
+        if not level:
+            return
+    raise ValueError(_too_deep())
+
+
+def _too_deep() -> str:
+    return f"it is nested more than {_MOST_LEVELS} levels deep"

@@ -1,4 +1,4 @@
-"""Reading files that may be damaged or foreign: whatever is wrong is one line that names the file."""
+"""Reading files that may be damaged or foreign: what is wrong is one line that names the file."""
 
 import contextlib
 import json
@@ -26,7 +26,6 @@ def naming(path: Path, fault: str = "is damaged, or of another version") -> Iter
         AttributeError,
         ArithmeticError,
         RecursionError,
-        MemoryError,
     ) as error:
         raise CheckpointError(f"{path} {fault}: {one_line(error)}") from None
 

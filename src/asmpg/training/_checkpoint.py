@@ -98,7 +98,7 @@ def _read(path: Path, *, only_meta: bool) -> dict[str, np.ndarray]:
             entries = _entries(archive, os.fstat(file.fileno()).st_size)
             names = [_META] if only_meta else {_META, *entries}
             return {name: _array(archive.read(entries[name])) for name in names}
-    except PermissionError:
+    except (PermissionError, MemoryError):
         raise
     except Exception as error:  # zipfile raises all kinds on damaged files
         reason = one_line(error)

@@ -52,13 +52,13 @@ def train(
     by name only. Environments of Gymnasium are stepped on the host, seed after seed; what they are
     in the middle of cannot be saved, so there a resumed run begins new episodes.
 
-    While it trains, the folder is locked: nobody else can train there. A run that is resumed imports
-    no module that its environment's id names, `module:Name-v0`, unless you `trust` it or have
-    imported the module.
+    While it trains, the folder is locked: nobody else can train there. A run that is resumed
+    imports no module that its environment's id names, `module:Name-v0`, unless you `trust` it or
+    have imported the module.
 
     Raises a `TrainingError` when a reward, an observation or a gradient is not a finite number, the
-    environment raises or the folder is deleted, and a `KeyboardInterrupt` on Ctrl-C, once the chunks in hand are done
-    and on disk.
+    environment raises or the folder is deleted, and a `KeyboardInterrupt` on Ctrl-C, once the
+    chunks in hand are done and on disk.
 
     >>> asmpg.train(asmpg.RunConfig("CheeseMaze", steps=100_000), "runs/cheese")
     """

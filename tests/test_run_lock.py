@@ -82,9 +82,10 @@ def test_a_lock_does_not_survive_kill_minus_nine(run):
     child = subprocess.Popen([sys.executable, "-c", HOLD, str(run)], stdout=subprocess.PIPE)
     assert child.stdout is not None
     assert child.stdout.readline() == b"locked\n"
-    with pytest.raises(ValueError, match="being trained by another process"), RunFolder(
-        run
-    ).locked():
+    with (
+        pytest.raises(ValueError, match="being trained by another process"),
+        RunFolder(run).locked(),
+    ):
         pass
     child.send_signal(signal.SIGKILL)
     child.wait()

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -117,17 +118,29 @@ def _read(folder: StudyFolder, job: Job, score: Score) -> Curves | None:
 def _lines(folder: StudyFolder, environment: Any, score: Score) -> dict[str, Line]:
     """The yardsticks, computed once for each study: some take seconds."""
     path = folder.path / "yardsticks.json"
-    known = read_json(path) if path.exists() else {}
     options = json.loads(json.dumps(environment.options()))
-    entry = known.get(environment.name)
-    with naming(path):
-        if entry is not None and (entry["options"], entry["score"]) == (options, score.name):
-            return {name: _line(**line) for name, line in entry["values"].items()}
+    known = read_lines(path, environment.name, options, score.name)
+    if known is not None:
+        return known
     lines = yardstick_lines(environment, score)
     values = {name: dataclasses.asdict(line) for name, line in lines.items()}
     entry = {"score": score.name, "options": options, "values": values}
-    write_text(path, json.dumps({**known, environment.name: entry}, indent=2) + "\n")
+    others = read_json(path) if path.exists() else {}
+    write_text(path, json.dumps({**others, environment.name: entry}, indent=2) + "\n")
     return lines
+
+
+def read_lines(
+    path: Path, environment: str, options: dict[str, Any], score: str
+) -> dict[str, Line] | None:
+    """The yardsticks of `environment` in the file `path`, if those with these options are there."""
+    entry = read_json(path).get(environment) if path.exists() else None
+    if entry is None:
+        return None
+    with naming(path):
+        if (entry["options"], entry["score"]) != (options, score):
+            return None
+        return {name: _line(**line) for name, line in entry["values"].items()}
 
 
 def _line(value: Any, kind: Any) -> Line:

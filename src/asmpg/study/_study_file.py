@@ -50,7 +50,7 @@ def parse_study(text: str, *, name: str, check: Callable[[Study], None]) -> Stud
     except WrongKeyError as error:
         line = _line_of(text, error.key)
         place = f"{name}, line {line}" if line else name
-        raise ValueError(f"{place}: {error}") from None
+        raise ValueError(f"{place}: {one_line(error)}") from None
     return study
 
 

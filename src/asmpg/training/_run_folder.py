@@ -189,14 +189,14 @@ class RunFolder:
 
     def _by_seed(self, rows: Sequence[Row]) -> dict[int, list[Row]]:
         by_seed: dict[int, list[Row]] = {seed: [] for seed in self.config.seeds}
-        total = len(self.config.evaluation_steps)
+        total = -(-self.config.steps // self.config.evaluate_every) + 1
         for row in rows:
             own = by_seed.get(int(row["seed"]))
             if own is None:
                 raise self._damaged(f"seed {row['seed']} is not of this run")
-            if own and any(row[name] < own[-1][name] for name in ("steps", "episodes", "updates")):
+            if own and row["steps"] <= own[-1]["steps"]:
                 raise self._damaged(
-                    f"seed {row['seed']} goes back from step {own[-1]['steps']} to {row['steps']}"
+                    f"seed {row['seed']} goes from step {own[-1]['steps']} to {row['steps']}"
                 )
             own.append(row)
             if len(own) > total:

@@ -7,6 +7,7 @@ from typing import Any
 from asmpg._check import check_one_of
 from asmpg._errors import CheckpointError
 from asmpg._files import naming
+from asmpg.envs import Discrete
 from asmpg.envs.host import Interface
 from asmpg.training import _checkpoint
 from asmpg.training._agent import Agent
@@ -40,6 +41,8 @@ def load(run: str | Path, *, seed: int | None = None, which: Which = "best") -> 
             "is of another version"
         )
     with naming(folder.path / "config.json"):
+        recipe = Recipe(folder.config, folder.config.interface)
+        _check_sizes(recipe, folder.checkpoint_path(seed, which))
         program = folder.config.build()
     return agent_of(folder.config, folder.load_learned(program, seed, which))
 
@@ -56,6 +59,7 @@ def _load_file(path: Path, seed: int | None) -> Agent:
         raise ValueError(f"seed must be None for a file, which holds one agent, got {seed}")
     recipe = read_recipe(path)
     with naming(path, _NOT_AN_AGENT):
+        _check_sizes(recipe, path)
         blank = blank_learner(recipe.method, recipe.environment)
     learned, _ = _checkpoint.load(path, getattr(blank, recipe.method.learned))
     return _agent(recipe, with_learned(recipe.method, blank, learned))
@@ -68,6 +72,19 @@ def read_recipe(path: Path) -> Recipe:
         recipe = Recipe.from_dict(meta)
         recipe.config.make_method()
     return recipe
+
+
+def _check_sizes(recipe: Recipe, path: Path) -> None:
+    """Refuse sizes for which the arrays in `path` cannot be enough, before any is allocated."""
+    method, space = recipe.method, recipe.environment.observation_space
+    symbols = space.n if isinstance(space, Discrete) else len(space.low)
+    states, actions = getattr(method, "num_states", None) or 1, recipe.interface.num_actions
+    sizes = {"symbols": symbols, "actions": actions, "agent states": states}
+    if isinstance(space, Discrete) and getattr(method, "policy", None) in ("auto", "tabular"):
+        sizes["numbers in a table"] = symbols * (1 + states * actions) * states
+    for name, size in sizes.items():
+        if size > path.stat().st_size:
+            raise ValueError(f"{path} is too small for {size} {name}")
 
 
 def _agent(recipe: Recipe, learner: Any) -> Agent:

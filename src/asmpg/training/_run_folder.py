@@ -97,10 +97,11 @@ class RunFolder:
     def rows(self) -> list[Row]:
         """The rows of `metrics.csv`; those up to the checkpoints are compared with them."""
         # Rows are written before checkpoints: read in this order, none can be missing.
+        both: tuple[Which, ...] = ("last", "best")
         checks = [
             (seed, which, *self._status(seed, which))
             for seed in self.config.seeds
-            for which in ("last", "best")
+            for which in both
             if self.checkpoint_path(seed, which).exists()
         ]
         rows = read_rows(self.metrics_path, self.columns)

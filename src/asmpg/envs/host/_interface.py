@@ -50,11 +50,12 @@ class Interface:
     def from_dict(cls, stored: Mapping[str, Any]) -> "Interface":
         """The opposite of `to_dict`."""
         try:
+            name = stored["name"]
             interface = cls(**{**stored, "reader": reader_from_dict(stored["reader"])})
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"interface cannot be read: {error}") from None
-        if not isinstance(interface.name, str):
-            raise ValueError(f"name of the interface must be text, got {interface.name!r}")
+        if not isinstance(name, str):
+            raise ValueError(f"name of the interface must be text, got {name!r}")
         check_integer("num_actions", interface.num_actions, low=1, high=MOST_VALUES)
         check_integer("max_steps", interface.max_steps, low=1, high=2**31 - 1)
         check_integer("first_action", interface.first_action, low=-(2**31), high=2**31 - 1)

@@ -16,7 +16,7 @@ from asmpg.envs._spaces import Box, Discrete, Space
 #: Up to so many combinations of symbols are one symbol; more are written out as a real vector.
 MOST_SYMBOLS = 500
 #: So many symbols, or actions, are believed when a file says so.
-MOST_VALUES = 10_000_000
+MOST_VALUES = 1_000_000
 
 
 class ObservationReader(abc.ABC):

@@ -149,10 +149,12 @@ def test_an_agent_whose_arrays_are_too_few(folder):
     """Even sizes that are accepted elsewhere are held against what is in the file."""
     path = folder / "agent.npz"
     meta = load_meta(path)
-    options = meta["config"]["method_options"] | {"num_states": 5000}
+    options = meta["config"]["method_options"] | {"num_states": 500}
     changed = meta | {"config": meta["config"] | {"method_options": options}}
     _with_entry(path, "_meta.npy", _array(json.dumps(changed).encode()))
-    refused(lambda: asmpg.load(path), path, "is too small for 700035000 numbers in a table")
+    refused(
+        lambda: asmpg.load(path), path, "its arrays are too small for 7003500 numbers in a table"
+    )
 
 
 def test_damaged_studies(folder, tmp_path):

@@ -84,7 +84,7 @@ def _check_sizes(recipe: Recipe, path: Path) -> None:
         sizes["numbers in a table"] = symbols * (1 + states * actions) * states
     for name, size in sizes.items():
         if size > path.stat().st_size:
-            raise ValueError(f"{path} is too small for {size} {name}")
+            raise ValueError(f"its arrays are too small for {size} {name}")
 
 
 def _agent(recipe: Recipe, learner: Any) -> Agent:

@@ -30,7 +30,15 @@ from asmpg.training import (
 )
 
 #: Options of `asmpg train` that do not change what is learned.
-_NOT_LEARNING = {"out", "resume", "tensorboard", "quiet", "option", "environment_option"}
+_NOT_LEARNING = {
+    "out",
+    "resume",
+    "tensorboard",
+    "quiet",
+    "step_timeout",
+    "option",
+    "environment_option",
+}
 #: The columns of an evaluation: the names of the sampled value and of the exact one.
 _MEASURES = {
     "discounted": ("discounted_return", "exact_discounted"),
@@ -38,7 +46,7 @@ _MEASURES = {
     "reward per step": ("reward_per_step", "exact_reward_per_step"),
     "length": ("episode_length", "exact_episode_length"),
 }
-_WITH_RESUME = {"resume", "tensorboard", "quiet"}
+_WITH_RESUME = {"resume", "tensorboard", "quiet", "step_timeout"}
 
 
 def start(given: Mapping[str, Any], *, out: Path | None, tensorboard: bool, quiet: bool) -> None:
@@ -56,7 +64,13 @@ def start(given: Mapping[str, Any], *, out: Path | None, tensorboard: bool, quie
         method_options={**options, **read_options("option", given)},
     )
     folder = f"{re.sub('[/:]', '-', config.environment)}-{config.method}"
-    _train(config, out or Path("runs") / folder, tensorboard=tensorboard, quiet=quiet)
+    _train(
+        config,
+        out or Path("runs") / folder,
+        tensorboard=tensorboard,
+        quiet=quiet,
+        step_timeout=given.get("step_timeout"),
+    )
 
 
 def resume(run: Path, given: Mapping[str, Any], *, tensorboard: bool, quiet: bool) -> None:
@@ -68,17 +82,30 @@ def resume(run: Path, given: Mapping[str, Any], *, tensorboard: bool, quiet: boo
     if folder.finished():
         print(f"{run} is finished: nothing left to do")
         return
-    _train(folder.config, run, resume=True, tensorboard=tensorboard, quiet=quiet)
+    _train(
+        folder.config,
+        run,
+        resume=True,
+        tensorboard=tensorboard,
+        quiet=quiet,
+        step_timeout=given.get("step_timeout"),
+    )
 
 
 def _train(
-    config: RunConfig, out: Path, *, resume: bool = False, tensorboard: bool, quiet: bool
+    config: RunConfig,
+    out: Path,
+    *,
+    resume: bool = False,
+    tensorboard: bool,
+    quiet: bool,
+    step_timeout: float | None,
 ) -> None:
     callbacks: list[Callback] = [] if quiet else [Progress()]
     if tensorboard:
         callbacks.append(TensorBoardLogger(out / "tensorboard"))
     try:
-        result = train(config, out, resume=resume, callbacks=callbacks)
+        result = train(config, out, resume=resume, callbacks=callbacks, step_timeout=step_timeout)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"stopped; go on with: asmpg train --resume {out}") from None
     score = score_of(result.program.environment)

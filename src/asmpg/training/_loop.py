@@ -36,6 +36,7 @@ def train(
     resume: bool = False,
     callbacks: Iterable[Callback] = (),
     environment: object | None = None,
+    step_timeout: float | None = None,
 ) -> TrainingResult:
     """Train every seed of `config`, into the folder `out` if one is given.
 
@@ -48,7 +49,8 @@ def train(
 
     An `environment` of your own, as `learn` takes it, is handed in beside `config`, which knows it
     by name only. Environments of Gymnasium are stepped on the host, seed after seed; what they are
-    in the middle of cannot be saved, so there a resumed run begins new episodes.
+    in the middle of cannot be saved, so there a resumed run begins new episodes. With
+    `step_timeout`, a step of theirs that takes more seconds than that ends the run.
 
     Raises a `TrainingError` when a reward, an observation or a gradient is not a finite number or
     the environment raises, and a `KeyboardInterrupt` on Ctrl-C, once the chunks in hand are done
@@ -56,7 +58,7 @@ def train(
 
     >>> asmpg.train(asmpg.RunConfig("CheeseMaze", steps=100_000), "runs/cheese")
     """
-    place = config.place(environment)
+    place = config.place(environment).with_step_timeout(step_timeout)
     config = config.recording(place, given=environment is not None)
     program = config.build(place.environment)
     folder = _open(out, config, resume=resume)

@@ -156,11 +156,25 @@ def test_a_process_that_dies():
         play(driver, 2)
 
 
-def test_a_failing_close_is_a_warning():
+@pytest.mark.parametrize("vectorization", ["sync", "async"])
+def test_a_failing_close_is_a_warning(vectorization):
     with pytest.warns(UserWarning, match="raised OSError in close: the port is gone"):
-        driver = opened(Faulty("close"))
+        driver = opened(Faulty("close"), vectorization=vectorization)
+    assert len(play(driver, 3)) == 3
+
+
+def test_a_failing_close_of_a_vector_environment_hides_no_error():
+    class Closes(SyncVectorEnv):
+        def close(self, **options):
+            raise OSError("the port is gone")
+
     with pytest.warns(UserWarning, match="raised OSError in close: the port is gone"):
-        assert len(play(driver, 3)) == 3
+        driver = opened(lambda: Closes([lambda: Faulty("raise", after=0)] * 2))
+    with (
+        pytest.warns(UserWarning, match="raised OSError in close: the port is gone"),
+        pytest.raises(asmpg.TrainingError, match="the motor is on fire"),
+    ):
+        play(driver, 1)
 
 
 @pytest.mark.parametrize("vectorization", ["sync", "async"])
@@ -228,16 +242,26 @@ def test_only_our_line_is_printed(tmp_path):
     )
 
 
+@pytest.mark.parametrize(("observations", "actions"), [(10**9, 2), (2, 10**9)], ids=str)
 @pytest.mark.parametrize(
-    ("observations", "actions"), [(10**9, 2), (2, 10**9), (10**6, 1000)], ids=str
+    ("method", "options"),
+    [
+        ("asm-ppo", {"num_states": 8}),
+        ("asm-ppo", {"num_states": 8, "policy": "matrix"}),
+        ("asmpg", {"num_states": 2, "policy": "joint"}),
+        ("asmpg", {"num_states": 2, "policy": "mlp"}),
+        ("memoryless-ppo", {}),
+        ("ais-kl", {"dimension": 3}),
+    ],
+    ids=str,
 )
-@pytest.mark.parametrize("method", ["asm-ppo", "memoryless-ppo", "asmpg", "ais-kl"])
-def test_spaces_too_large_to_learn_in(observations, actions, method):
+def test_spaces_too_large_to_learn_in(observations, actions, method, options):
     class Large(Endless):
         observation_space = spaces.Discrete(observations)
         action_space = spaces.Discrete(actions)
 
-    place = find_place(Large, {})
-    message = rf"{method} would need .* for {observations:,} observations and {actions:,} actions"
-    with pytest.raises(ValueError, match=message):
-        RunConfig("Large", method=method).build(place.environment)
+    config = RunConfig("Large", method=method, method_options=options)
+    with pytest.raises(
+        ValueError, match=rf"at most 100,000,000 .*{observations:,}.* {actions:,} actions"
+    ):
+        config.build(find_place(Large, {}).environment)

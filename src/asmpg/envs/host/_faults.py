@@ -35,6 +35,11 @@ class Guarded(gymnasium.Wrapper[Any, Any, Any, Any]):
             truncated = bool(read_flags("truncated", truncated, ()))
         return observation, reward, terminated, truncated, info
 
+    def close(self) -> None:
+        """Close. What that raises was told of the first environment made; a copy repeats it."""
+        with contextlib.suppress(Exception, SystemExit):
+            self.env.close()
+
 
 def read_flags(name: str, given: Any, shape: tuple[int, ...]) -> Bool[np.ndarray, "..."]:
     """`given` as booleans; a `TrainingError` for anything but booleans, zeros and ones."""

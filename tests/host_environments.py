@@ -1,5 +1,9 @@
 """Environments of Gymnasium as users write them, for tests."""
 
+import os
+import sys
+import time
+
 import gymnasium
 import numpy as np
 from gymnasium import spaces
@@ -84,12 +88,47 @@ class Faulty(gymnasium.Env):
     def step(self, action):
         self.time += 1
         self.left -= 1
-        seen, reward = np.zeros(1, np.float32), 0.0
+        seen, reward, terminated = np.zeros(1, np.float32), 0.0, self.time >= 5
         if self.left < 0:
-            if self.fault == "raise":
-                raise RuntimeError("the motor is on fire")
-            if self.fault == "reward":
-                reward = np.nan
-            if self.fault == "observation":
-                seen[0] = np.nan
-        return seen, reward, self.time >= 5, False, {}
+            match self.fault:
+                case "raise":
+                    raise RuntimeError("the motor is on fire")
+                case "exit":
+                    sys.exit("enough")
+                case "die":
+                    os._exit(3)
+                case "interrupt":
+                    raise KeyboardInterrupt
+                case "hang":
+                    time.sleep(3600)
+                case "four":
+                    return seen, reward, terminated, {}
+                case "reward":
+                    reward = np.nan
+                case "observation":
+                    seen[0] = np.nan
+                case "bounds":
+                    seen[0] = 1.5
+                case "rounding":
+                    seen[0] = np.nextafter(np.float32(1), np.float32(2))
+                case "flag":
+                    terminated = "no"
+        return seen, reward, terminated, False, {}
+
+    def close(self):
+        if self.fault == "close":
+            raise OSError("the port is gone")
+
+
+class Endless(gymnasium.Env):
+    """Never ends an episode."""
+
+    observation_space = spaces.Discrete(2)
+    action_space = spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return 0, {}
+
+    def step(self, action):
+        return 1, 0.0, False, False, {}

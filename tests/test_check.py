@@ -8,7 +8,7 @@ from gymnasium import spaces
 
 import asmpg
 from asmpg.cli import main
-from asmpg.study.check import Comparison
+from asmpg.study.check import CheckReport, Comparison, RandomPlay
 from host_environments import NumPyCheeseMaze, RandomWalk
 
 
@@ -24,6 +24,14 @@ def test_an_environment_of_gymnasium():
     assert report.observation_scale[1] == 7
     assert "observation_scale=" in str(report)
     assert json.loads(json.dumps(report.to_dict()))["fits"] is True
+
+
+def test_a_long_observation_scale_is_summarised():
+    play = RandomPlay(100, 1.0, ((0.0, 10.0),) * 2835, (0.0, 1.0), 5.0, 20, 0)
+    report = CheckReport("Grid", play=play)
+    assert len(report.observation_scale) == 2835
+    assert max(map(len, str(report).splitlines())) < 400
+    assert "2,835 numbers from 10 to 10" in str(report)
 
 
 def test_gymnasiums_own_checker_is_heard():

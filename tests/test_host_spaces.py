@@ -75,5 +75,31 @@ def test_what_lies_outside_is_refused():
         reader_from_dict({"reader": "os.system"})
 
 
+class MissionSpace(spaces.Space):
+    """As MiniGrid has it: Gymnasium does not know how to flatten it."""
+
+    @property
+    def is_np_flattenable(self):
+        return spaces.Space.is_np_flattenable.fget(self)
+
+
+def test_advice_on_flattening_works():
+    grid = spaces.Dict(
+        direction=spaces.Discrete(4),
+        image=spaces.Box(0, 255, (7, 7, 3), np.uint8),
+        mission=MissionSpace(),
+    )
+    filtered = r"mission cannot be .*FilterObservation\(env, \['direction', 'image'\]\).*FlatObsW"
+    with pytest.raises(ValueError, match=filtered):
+        read_observation_space(grid)
+    with pytest.raises(ValueError, match=r"; 1 cannot be flattened: .*\.TransformObservation"):
+        read_observation_space(spaces.Tuple([spaces.Discrete(2), MissionSpace()]))
+    with pytest.raises(ValueError, match=r"; wrap the environment in \S+\.FlattenObservation$"):
+        read_observation_space(spaces.Dict(one=spaces.Discrete(2)))
+    # What is advised fits.
+    del grid.spaces["mission"]
+    assert read_observation_space(spaces.flatten_space(grid)).space.shape == (151,)
+
+
 def test_actions_may_start_anywhere():
     assert read_action_space(spaces.Discrete(3, start=-1)) == (3, -1)

@@ -3,6 +3,7 @@
 import dataclasses
 import inspect
 import json
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -152,6 +153,76 @@ def test_a_gymnax_environment_is_compiled_and_its_time_limit_is_no_end(tmp_path)
     entries = asmpg.evaluate(tmp_path / "run", episodes=200, environment=RecallEnv())
     # Without memory 3.5 of 6 is the most: the symbol is seen at the first step only.
     assert max(entry["undiscounted_return"] for entry in entries) > 4.5
+
+
+class FailsLastEnv(RecallEnv):
+    """Fails for good in step `fail`, which may be that of the time limit."""
+
+    def __init__(self, fail):
+        self.fail = fail
+
+    def step_env(self, key, state, action, params):
+        seen, state, reward, done, info = super().step_env(key, state, action, params)
+        return seen, state, reward, done | (state.time >= self.fail), info
+
+
+class TupleParams(NamedTuple):
+    max_steps_in_episode: jax.Array = np.int32(6)
+
+
+class PlainParams:
+    max_steps_in_episode = 6
+
+
+class FixedParams:
+    @property
+    def max_steps_in_episode(self):
+        return 6
+
+
+CHANGEABLE = [Params(), TupleParams(), PlainParams()]
+
+
+def terminations(environment):
+    """Whether each step of an episode, played until it ends, was a termination."""
+    _, state = environment.reset(jax.random.key(0))
+    found = []
+    while len(found) < environment.max_steps and not any(found):
+        _, state, _, terminated = environment.step(jax.random.key(1), state, 0)
+        found.append(bool(terminated))
+    return found
+
+
+@pytest.mark.parametrize(
+    "params", [*CHANGEABLE, FixedParams()], ids=lambda params: type(params).__name__
+)
+@pytest.mark.parametrize(("max_steps", "limit"), [(None, 6), (4, 4), (6, 6), (50, 6)])
+def test_the_time_limit_of_a_gymnax_environment_is_truncation(params, max_steps, limit):
+    environment = asmpg.from_gymnax(RecallEnv(), params, max_steps=max_steps)
+    assert environment.max_steps == limit
+    assert terminations(environment) == [False] * limit
+
+
+@pytest.mark.parametrize("params", CHANGEABLE, ids=lambda params: type(params).__name__)
+@pytest.mark.parametrize(("max_steps", "fail"), [(None, 3), (4, 4), (None, 6), (50, 6)])
+def test_a_failure_in_the_last_step_of_a_gymnax_environment_is_termination(params, max_steps, fail):
+    environment = asmpg.from_gymnax(FailsLastEnv(fail), params, max_steps=max_steps)
+    assert terminations(environment) == [False] * (fail - 1) + [True]
+
+
+def test_a_gymnax_environment_that_resets_itself_and_ignores_its_params():
+    class OwnLimit(RecallEnv):
+        reset_env = step_env = property()
+
+        def reset(self, key):
+            return jnp.ones((), jnp.int32), State(jnp.ones((), jnp.int32), jnp.zeros((), jnp.int32))
+
+        def step(self, key, state, action):
+            done = state.time + 1 >= 6
+            after = State(state.symbol, jnp.where(done, 0, state.time + 1))
+            return state.symbol, after, jnp.zeros(()), done, {}
+
+    assert terminations(asmpg.from_gymnax(OwnLimit(), max_steps=50)) == [False] * 6
 
 
 def test_what_is_not_in_the_style_of_gymnax():

@@ -59,6 +59,7 @@ def train(
     ] = None,
     barrier: Annotated[float | None, _option("FLOAT")] = None,
     vectorization: Literal["sync", "async"] = "sync",
+    step_timeout: Annotated[float | None, _value("SECONDS")] = None,
     option: Annotated[tuple[str, ...], UseAppendAction, _value("NAME=VALUE")] = (),
     environment_option: Annotated[tuple[str, ...], UseAppendAction, _value("NAME=VALUE")] = (),
 ) -> None:
@@ -94,6 +95,8 @@ def train(
         schedule: Constant step size, or one that falls with the square root of the updates.
         barrier: Weight of the log-barrier.
         vectorization: Environments of Gymnasium in this process, or each in a process of its own.
+        step_timeout: Seconds that a step of environments of Gymnasium may take; no limit if left
+            out.
         option: Any other option of the method, say start=zeros; may be given several times.
         environment_option: An option of the environment, say max_steps=100; likewise.
     """

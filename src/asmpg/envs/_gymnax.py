@@ -1,5 +1,7 @@
 """Environments in the style of gymnax, taken in."""
 
+import copy
+import dataclasses
 import inspect
 from typing import Any
 
@@ -14,6 +16,8 @@ from asmpg.envs._spaces import Box, Discrete, Space
 
 #: Where neither the parameters nor the caller limit the length of an episode.
 _MOST_STEPS = 1000
+#: A time limit that no episode reaches.
+_NO_LIMIT = 2**31 - 1
 _LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -22,14 +26,13 @@ class GymnaxEnvironment(Environment[Any]):
 
     `reset_env` and `step_env` are called where there are any, as they do not reset by themselves;
     else `reset` and `step`, whose state after an episode is then that of the next. The time limit
-    of the parameters, `max_steps_in_episode`, is truncation, not termination: a `done` on reaching
-    it is not reported.
+    of the parameters, `max_steps_in_episode`, is truncation, not termination: what counts as
+    termination is a `done` that is reported with the time limit out of the way, too.
     """
 
     inner: Any = eqx.field(static=True)
     params: Any
     max_steps: int = eqx.field(static=True)
-    _limited: bool = eqx.field(static=True)
     _observations: Space = eqx.field(static=True)
     _actions: Discrete = eqx.field(static=True)
 
@@ -37,16 +40,17 @@ class GymnaxEnvironment(Environment[Any]):
         """`params` default to the environment's own."""
         self.inner = inner
         self.params = getattr(inner, "default_params", None) if params is None else params
-        limit = getattr(self.params, "max_steps_in_episode", None)
-        self._limited = limit is not None
-        given = (_MOST_STEPS if limit is None else int(limit)) if max_steps is None else max_steps
-        self.max_steps = check_integer("max_steps", given, low=1)
+        limits = [] if max_steps is None else [check_integer("max_steps", max_steps, low=1)]
+        own = getattr(self.params, "max_steps_in_episode", None)
+        if own is not None:
+            limits.append(check_integer("max_steps_in_episode", int(own), low=1))
+        self.max_steps = min(limits, default=_MOST_STEPS)
         self._observations = _observation_space(self._space("observation_space"))
         self._actions = _action_space(self._space("action_space"))
 
     def reset(self, key: Key[Array, ""]) -> tuple[Observation, Any]:
         """Start an episode."""
-        observation, state = self._call(("reset_env", "reset"), key)[:2]
+        observation, state = _with_params(self._find("reset_env", "reset"), self.params, key)[:2]
         return self._read(observation), state
 
     def step(
@@ -54,14 +58,19 @@ class GymnaxEnvironment(Environment[Any]):
     ) -> tuple[Observation, Any, Float[Array, ""], Bool[Array, ""]]:
         """Play `action`."""
         self.check_action(action)
-        observation, state, reward, done, *_ = self._call(
-            ("step_env", "step"), key, state, jnp.asarray(action)
-        )
+        step, arguments = self._find("step_env", "step"), (key, state, jnp.asarray(action))
+        observation, after, reward, done, *_ = _with_params(step, self.params, *arguments)
         terminated = jnp.asarray(done, bool)
-        time = getattr(state, "time", None)
-        if self._limited and time is not None:
-            terminated = terminated & (time < self.max_steps)
-        return self._read(observation), state, jnp.asarray(reward, float), terminated
+        limit = getattr(self.params, "max_steps_in_episode", None)
+        if limit is not None:
+            unlimited = _without_time_limit(self.params) if _takes_params(step) else None
+            if unlimited is not None:
+                # Only `done` is taken from this second call: compiled, the rest of it is dropped.
+                done = _with_params(step, unlimited, *arguments)[3]
+                terminated = terminated & jnp.asarray(done, bool)
+            elif hasattr(state, "time"):
+                terminated = terminated & (state.time + 1 < limit)
+        return self._read(observation), after, jnp.asarray(reward, float), terminated
 
     @property
     def observation_space(self) -> Space:
@@ -90,15 +99,10 @@ class GymnaxEnvironment(Environment[Any]):
 
     def _space(self, name: str) -> Any:
         space = getattr(self.inner, name)
-        return self._with_params(space) if callable(space) else space
+        return _with_params(space, self.params) if callable(space) else space
 
-    def _call(self, names: tuple[str, ...], *arguments: Any) -> Any:
-        function = next(getattr(self.inner, name) for name in names if hasattr(self.inner, name))
-        return self._with_params(function, *arguments)
-
-    def _with_params(self, function: Any, *arguments: Any) -> Any:
-        wanted = "params" in inspect.signature(function).parameters
-        return function(*arguments, self.params) if wanted else function(*arguments)
+    def _find(self, *names: str) -> Any:
+        return next(getattr(self.inner, name) for name in names if hasattr(self.inner, name))
 
 
 def from_gymnax(
@@ -107,8 +111,8 @@ def from_gymnax(
     """An environment object in the style of gymnax, as an `Environment`.
 
     It has `reset(key, params)` and `step(key, state, action, params)`, with or without `params`,
-    and spaces with `n`, or with `low`, `high` and `shape`. Its time limit is that of its
-    parameters, or `max_steps`, or else 1000.
+    and spaces with `n`, or with `low`, `high` and `shape`. Its time limit is `max_steps` or that of
+    its parameters, `max_steps_in_episode`, whichever is smaller; without either, 1000.
 
     >>> agent = asmpg.ASMPPO(num_states=4).learn(asmpg.from_gymnax(environment, params))
     """
@@ -127,6 +131,37 @@ def is_gymnax_style(given: Any) -> bool:
         return False
     first = next(iter(inspect.signature(given.reset).parameters), None)
     return first in ("key", "rng", "rng_key")
+
+
+def _takes_params(function: Any) -> bool:
+    return "params" in inspect.signature(function).parameters
+
+
+def _with_params(function: Any, params: Any, *arguments: Any) -> Any:
+    return function(*arguments, params) if _takes_params(function) else function(*arguments)
+
+
+def _without_time_limit(params: Any) -> Any | None:
+    """`params` with a time limit that is never reached; `None` where they cannot be changed."""
+    limit = params.max_steps_in_episode
+    if isinstance(limit, int | float):
+        never = type(limit)(_NO_LIMIT)
+    else:
+        kind = jnp.asarray(limit).dtype
+        largest = jnp.inf if jnp.issubdtype(kind, jnp.floating) else jnp.iinfo(kind).max
+        never = jnp.full_like(limit, largest)
+    change = {"max_steps_in_episode": never}
+    try:
+        if dataclasses.is_dataclass(params) and not isinstance(params, type):
+            return dataclasses.replace(params, **change)
+        for replace in ("replace", "_replace"):
+            if hasattr(params, replace):
+                return getattr(params, replace)(**change)
+        changed = copy.copy(params)
+        changed.max_steps_in_episode = never
+    except (TypeError, ValueError, AttributeError):
+        return None
+    return changed
 
 
 def _observation_space(space: Any) -> Space:

@@ -21,6 +21,8 @@ PolicyKind = Literal["auto", "mlp", "tabular", "joint", "matrix"]
 POLICY_KINDS: tuple[PolicyKind, ...] = ("auto", "mlp", "tabular", "joint", "matrix")
 #: Width of the hidden layers where the paper has no number.
 _HIDDEN = 64
+#: So many entries a table of the policy may have.
+_MOST_ENTRIES = 100_000_000
 
 
 def kernel_maker(
@@ -43,6 +45,7 @@ def kernel_maker(
     if kind == "auto":
         kind = "matrix" if encoding.num_observations is None else "tabular"
     sizes = {"num_states": number_of_states(environment.name, num_states), **encoding._asdict()}
+    _check_table(kind, sizes["num_states"], encoding)
     paper = PAPER_SIZES.get(environment.name)
     if kind == "mlp":
         if stay:
@@ -61,3 +64,16 @@ def kernel_maker(
     table = TabularPolicy if kind == "tabular" else JointTabularPolicy
     del sizes["observation_scale"]
     return lambda key: table(**sizes, nu_scale=nu_scale, stay=stay, key=key)
+
+
+def _check_table(kind: PolicyKind, states: int, encoding: Encoding) -> None:
+    """Before anything is allocated: any kernels of finite observations are tabulated to play."""
+    observations, actions = encoding.num_observations or 1, encoding.num_actions
+    outputs = states * actions if kind == "joint" else states
+    entries = observations * (1 + states * actions) * outputs
+    if entries > _MOST_ENTRIES:
+        raise ValueError(
+            f"a table of the policy must have at most {_MOST_ENTRIES:,} entries, got {entries:,} "
+            f"for {observations:,} observations, {actions:,} actions and {states:,} agent states; "
+            "take fewer of them, or make the observations a few real features"
+        )

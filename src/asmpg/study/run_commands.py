@@ -30,7 +30,16 @@ from asmpg.training import (
 )
 
 #: Options of `asmpg train` that do not change what is learned.
-_NOT_LEARNING = {"out", "resume", "tensorboard", "quiet", "option", "environment_option", "trust"}
+_NOT_LEARNING = {
+    "out",
+    "resume",
+    "tensorboard",
+    "quiet",
+    "step_timeout",
+    "trust",
+    "option",
+    "environment_option",
+}
 #: The columns of an evaluation: the names of the sampled value and of the exact one.
 _MEASURES = {
     "discounted": ("discounted_return", "exact_discounted"),
@@ -38,7 +47,7 @@ _MEASURES = {
     "reward per step": ("reward_per_step", "exact_reward_per_step"),
     "length": ("episode_length", "exact_episode_length"),
 }
-_WITH_RESUME = {"resume", "tensorboard", "quiet", "trust"}
+_WITH_RESUME = {"resume", "tensorboard", "quiet", "step_timeout", "trust"}
 
 
 def start(given: Mapping[str, Any], *, out: Path | None, tensorboard: bool, quiet: bool) -> None:
@@ -56,7 +65,13 @@ def start(given: Mapping[str, Any], *, out: Path | None, tensorboard: bool, quie
         method_options={**options, **read_options("option", given)},
     )
     folder = f"{re.sub('[/:]', '-', config.environment)}-{config.method}"
-    _train(config, out or Path("runs") / folder, tensorboard=tensorboard, quiet=quiet)
+    _train(
+        config,
+        out or Path("runs") / folder,
+        tensorboard=tensorboard,
+        quiet=quiet,
+        step_timeout=given.get("step_timeout"),
+    )
 
 
 def resume(run: Path, given: Mapping[str, Any], *, tensorboard: bool, quiet: bool) -> None:
@@ -68,8 +83,15 @@ def resume(run: Path, given: Mapping[str, Any], *, tensorboard: bool, quiet: boo
     if folder.finished():
         print(f"{run} is finished: nothing left to do")
         return
-    trust = bool(given.get("trust"))
-    _train(folder.config, run, resume=True, trust=trust, tensorboard=tensorboard, quiet=quiet)
+    _train(
+        folder.config,
+        run,
+        resume=True,
+        trust=bool(given.get("trust")),
+        tensorboard=tensorboard,
+        quiet=quiet,
+        step_timeout=given.get("step_timeout"),
+    )
 
 
 def _train(
@@ -80,12 +102,20 @@ def _train(
     trust: bool = False,
     tensorboard: bool,
     quiet: bool,
+    step_timeout: float | None,
 ) -> None:
     callbacks: list[Callback] = [] if quiet else [Progress()]
     if tensorboard:
         callbacks.append(TensorBoardLogger(out / "tensorboard"))
     try:
-        result = train(config, out, resume=resume, callbacks=callbacks, trust=trust)
+        result = train(
+            config,
+            out,
+            resume=resume,
+            callbacks=callbacks,
+            trust=trust,
+            step_timeout=step_timeout,
+        )
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"stopped; go on with: asmpg train --resume {out}") from None
     score = score_of(result.program.environment)

@@ -3,14 +3,16 @@
 import dataclasses
 import functools
 import json
+import math
 from collections.abc import Mapping
 from typing import Any, Literal, cast
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 
 from asmpg._check import check_integer, check_one_of
-from asmpg.envs import Environment
+from asmpg.envs import Discrete, Environment
 from asmpg.envs.host import DescribedEnvironment, Interface, Place, find_place, is_on_host
 from asmpg.methods import PAPER_SEEDS, PRESETS, Method
 from asmpg.training._program import Program
@@ -22,6 +24,8 @@ _OF_THE_METHOD = cast(int, None)
 _EPISODES, _HOST_EPISODES, _HOST_EVALUATIONS = 100, 30, 10
 #: Steps are counted in 32 bits; this leaves room for the last update.
 _MOST_STEPS = 2_000_000_000
+#: So many numbers, those of the optimiser included, a learner may consist of.
+_MOST_NUMBERS = 100_000_000
 
 
 def default_seeds(count: int) -> tuple[int, ...]:
@@ -134,8 +138,23 @@ class RunConfig:
             greedy=self.greedy,
             discount=getattr(learning, "discount", 0.99),
         )
-        eqx.filter_eval_shape(program.start, jnp.zeros((), jnp.int32))
+        start = eqx.filter_eval_shape(program.start, jnp.zeros((), jnp.int32))
+        self._check_size(environment, start)
         return program
+
+    def _check_size(self, environment: Environment[Any], start: Any) -> None:
+        """Refuse to allocate what no memory holds, and what nobody could learn."""
+        leaves = jax.tree.leaves(start)
+        numbers = sum(math.prod(leaf.shape) for leaf in leaves if hasattr(leaf, "shape"))
+        if numbers > _MOST_NUMBERS:
+            space = environment.observation_space
+            size = space.n if isinstance(space, Discrete) else space.shape[0]
+            raise ValueError(
+                f"{self.method} must have at most {_MOST_NUMBERS:,} numbers to learn, got "
+                f"{numbers:,} in {environment.name}, with observations of size {size:,} and "
+                f"{environment.action_space.n:,} actions; make the observations a few real "
+                "features, or take fewer actions, agent states or hidden units"
+            )
 
     @functools.cached_property
     def evaluation_steps(self) -> tuple[int, ...]:

@@ -54,12 +54,14 @@ class HostLane(OneSeedLane):
         """Make the environments, play a little and learn nothing from it."""
         method = self.program.method
         stage = HostStage(*self._open_training(), seed=0)
-        stage.player.prepare(self.state.learner)
-        stage.begin(seeded=True)
-        state = _restarted(self.program, self.state, stage.stream())
-        if method.gathering.steps is not None:
-            _learn(self.program, state, gather(stage, method.gathering))
-        stage.driver.close()
+        try:
+            stage.player.prepare(self.state.learner)
+            stage.begin(seeded=True)
+            state = _restarted(self.program, self.state, stage.stream())
+            if method.gathering.steps is not None:
+                _learn(self.program, state, gather(stage, method.gathering))
+        finally:
+            stage.driver.close()
 
     def advance(self, until: Sequence[int]) -> Outcome:
         """Play and learn by turns, then evaluate."""

@@ -30,6 +30,7 @@ def learn(
     evaluation_episodes: int | None = None,
     greedy: bool = False,
     vectorization: Literal["sync", "async"] = "sync",
+    step_timeout: float | None = None,
     environment_options: Mapping[str, Any] | None = None,
 ) -> Agent:
     """Train `method` on `environment`, and return the agent with the policy of its best evaluation.
@@ -52,6 +53,9 @@ def learn(
         evaluation_episodes: Episodes in each evaluation: 100, or on the host 30.
         greedy: Evaluate with the most probable agent states and actions.
         vectorization: Step environments of Gymnasium in this process, or each in its own.
+        step_timeout: Seconds that one step of all environments of Gymnasium, resets included, may
+            take before the run ends with a `TrainingError`; no limit by default. It changes nothing
+            that is learned, and is not recorded.
         environment_options: Options that go with a name or an id.
 
     Returns:
@@ -60,6 +64,7 @@ def learn(
     """
     options = dict(environment_options or {})
     place = find_place(environment, options, vectorization=vectorization)
+    place = place.with_step_timeout(step_timeout)
     name, options, given = _called(environment, options, place)
     numbers = {
         "steps": steps,
@@ -79,7 +84,14 @@ def learn(
         **given_numbers,
     )
     listeners = [*([Progress()] if progress else []), *callbacks]
-    result = train(config, out, resume=resume, callbacks=listeners, environment=given)
+    result = train(
+        config,
+        out,
+        resume=resume,
+        callbacks=listeners,
+        environment=given,
+        step_timeout=step_timeout,
+    )
     return result.agent()
 
 

@@ -38,6 +38,7 @@ def train(
     callbacks: Iterable[Callback] = (),
     environment: object | None = None,
     trust: bool = False,
+    step_timeout: float | None = None,
 ) -> TrainingResult:
     """Train every seed of `config`, into the folder `out` if one is given.
 
@@ -50,7 +51,8 @@ def train(
 
     An `environment` of your own, as `learn` takes it, is handed in beside `config`, which knows it
     by name only. Environments of Gymnasium are stepped on the host, seed after seed; what they are
-    in the middle of cannot be saved, so there a resumed run begins new episodes.
+    in the middle of cannot be saved, so there a resumed run begins new episodes. With
+    `step_timeout`, a step of theirs that takes more seconds than that ends the run.
 
     While it trains, the folder is locked: nobody else can train there. A run that is resumed
     imports no module that its environment's id names, `module:Name-v0`, unless you `trust` it or
@@ -63,6 +65,7 @@ def train(
     >>> asmpg.train(asmpg.RunConfig("CheeseMaze", steps=100_000), "runs/cheese")
     """
     place = config.place(environment, trust=trust or not resume)
+    place = place.with_step_timeout(step_timeout)
     config = config.recording(place, given=environment is not None)
     program = config.build(place.environment)
     folder = _open(out, config, resume=resume)

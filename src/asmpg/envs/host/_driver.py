@@ -1,63 +1,87 @@
 """Stepping a vector environment of Gymnasium, whichever way it resets itself."""
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium.vector import AutoresetMode
-from jaxtyping import Shaped
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode
+from jaxtyping import Bool, Shaped
 
 from asmpg._errors import TrainingError
+from asmpg.envs.host._faults import close_quietly, expect, quiet_gymnasium, raised, read_flags
+from asmpg.envs.host._readers import VectorReader
 from asmpg.envs.host._spaces import read_action_space, read_observation_space
 from asmpg.envs.host._stepping import HostDriver, HostStep
+from asmpg.envs.host._time_limit import time_limit
+from asmpg.envs.host._watchdog import HangError, Watchdog
 
 
 class VectorDriver(HostDriver):
-    """Drives a vector environment, in any of Gymnasium's autoreset modes."""
+    """Drives a vector environment, in any of Gymnasium's autoreset modes.
 
-    def __init__(self, name: str, vector: gymnasium.vector.VectorEnv[Any, Any, Any]):
-        """`vector` is closed by `close`."""
+    Episodes are truncated after `limit` steps, by default what the vector environment declares, or
+    else 10,000. One that resets itself cannot be told to do so: there a longer episode is an error.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        vector: gymnasium.vector.VectorEnv[Any, Any, Any],
+        *,
+        limit: int | None = None,
+        step_timeout: float | None = None,
+    ):
+        """`vector` is closed by `close`. A step may take `step_timeout` seconds."""
         self.name = name
         self.copies = vector.num_envs
         self._vector = vector
         self._reader = read_observation_space(vector.single_observation_space)
+        self._bounds = _Bounds(self._reader) if isinstance(self._reader, VectorReader) else None
         _, self._first_action = read_action_space(vector.single_action_space)
-        mode = vector.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP)
-        self._mode = AutoresetMode(mode)
-        self._ended = np.zeros(self.copies, bool)
+        self._mode = autoreset_mode(vector)
+        self._limit = limit or time_limit(vector)
+        self._processes = isinstance(vector.unwrapped, AsyncVectorEnv)
+        self._quiet = quiet_gymnasium if self._processes else contextlib.nullcontext
+        self._watchdog = None if step_timeout is None else Watchdog(step_timeout)
+        self._broken = False
+        self._steps = 0
+        self._begin()
 
     def reset(self, seeds: Sequence[int] | None = None) -> Shaped[np.ndarray, "n *observation"]:
         """Reset every copy."""
-        self._ended = np.zeros(self.copies, bool)
+        self._begin()
         given = None if seeds is None else [int(seed) for seed in seeds]
-        observations, _ = self._call("reset", seed=given)
+        observations, _ = self._call(2, "reset", seed=given)
         return self._read(observations)
 
     def step(self, actions: Shaped[np.ndarray, " n"]) -> HostStep:
         """Step, and reset what has ended."""
         resetting = self._ended
+        self._steps += 1
         played = np.asarray(actions, np.int64) + self._first_action
-        observations, rewards, terminated, truncated, info = self._call("step", played)
-        rewards = np.array(rewards, np.float32)
-        if not np.isfinite(rewards).all():
-            copy = int(np.argmin(np.isfinite(rewards)))
-            raise TrainingError(
-                f"{self.name}: rewards must be finite, copy {copy} paid {rewards[copy]}"
-            )
-        terminated = np.array(terminated, bool)
-        ended = terminated | np.asarray(truncated, bool)
+        observations, rewards, terminated, truncated, info = self._call(5, "step", played)
+        rewards = self._read_rewards(rewards)
+        terminated = self._read_flags("terminated", terminated)
+        ended = terminated | self._read_flags("truncated", truncated)
+        ended = self._truncate(ended, resetting)
         seen = self._read(observations)
         after, started = seen, ended
         match self._mode:
             case AutoresetMode.NEXT_STEP:
                 self._ended, started = ended, resetting
             case AutoresetMode.SAME_STEP if ended.any():
+                if "final_obs" not in info:
+                    raise TrainingError(
+                        f"{self.name}: in the same-step autoreset mode the info of step must have "
+                        f"final_obs where an episode ends, got {', '.join(info) or 'nothing'}"
+                    )
                 seen = seen.copy()
                 for copy in np.flatnonzero(ended):
                     seen[copy] = self._read(np.asarray(info["final_obs"][copy])[None])[0]
             case AutoresetMode.DISABLED if ended.any():
-                fresh, _ = self._call("reset", options={"reset_mask": ended.copy()})
+                fresh, _ = self._call(2, "reset", options={"reset_mask": ended.copy()})
                 after = seen.copy()
                 after[ended] = self._read(fresh)[ended]
             case _:
@@ -66,19 +90,123 @@ class VectorDriver(HostDriver):
 
     def close(self) -> None:
         """Close the vector environment."""
-        self._vector.close()
+        if self._watchdog is not None:
+            self._watchdog.stop()
+        with self._quiet():
+            close_quietly(self.name, self._vector, broken=self._broken)
 
-    def _call(self, name: str, *arguments: Any, **options: Any) -> Any:
-        try:
-            return getattr(self._vector, name)(*arguments, **options)
-        except Exception as error:
-            text = " ".join(str(error).split()) or "no message"
+    def _begin(self) -> None:
+        self._ended = np.zeros(self.copies, bool)
+        self._time = np.zeros(self.copies, int)
+
+    def _truncate(
+        self, ended: Bool[np.ndarray, " n"], resetting: Bool[np.ndarray, " n"]
+    ) -> Bool[np.ndarray, " n"]:
+        """Where episodes end, the time limit included."""
+        self._time = np.where(resetting, 0, self._time + 1)
+        if self._mode is AutoresetMode.DISABLED:
+            ended = ended | (self._time >= self._limit)
+        longer = (self._time > self._limit) & ~ended
+        if longer.any():
             raise TrainingError(
-                f"{self.name}: the environment raised {type(error).__name__} in {name}: {text}"
+                f"{self.name}: copy {int(np.argmax(longer))} has played more than {self._limit} "
+                "steps without an end of its episode, and a vector environment that resets itself "
+                "cannot be truncated from outside: give it a time limit, or make it with "
+                "autoreset_mode=AutoresetMode.DISABLED"
+            )
+        self._time = np.where(ended, 0, self._time)
+        return ended
+
+    def _call(self, number: int, name: str, *arguments: Any, **options: Any) -> tuple[Any, ...]:
+        function = getattr(self._vector, name)
+        try:
+            with self._quiet():
+                if self._watchdog is None:
+                    result = function(*arguments, **options)
+                else:
+                    result = self._watchdog.call(function, *arguments, **options)
+            return expect(number, name, result)
+        except TrainingError as error:
+            raise TrainingError(f"{self.name}: {error}") from error
+        except HangError as error:
+            self._broken = True
+            assert self._watchdog is not None
+            raise TrainingError(
+                f"{self.name}: {name} did not return within {self._watchdog.seconds:g} s, the "
+                f"step_timeout, in step {self._steps} of {self.copies} copies"
             ) from error
+        except (Exception, SystemExit) as error:
+            if self._processes and isinstance(error, EOFError | ConnectionError):
+                self._broken = True
+                raise TrainingError(
+                    f"{self.name}: a process that steps the environment died in {name}"
+                ) from error
+            raise TrainingError(f"{self.name}: {raised(name, error)}") from error
 
     def _read(self, observations: Any) -> np.ndarray:
         try:
-            return self._reader.read(np.asarray(observations))
+            read = self._reader.read(np.asarray(observations))
+            if self._bounds is not None:
+                self._bounds.check(read)
         except ValueError as error:
             raise TrainingError(f"{self.name}: {error}") from None
+        return read
+
+    def _read_rewards(self, given: Any) -> np.ndarray:
+        try:
+            rewards = np.array(given, np.float32)
+        except (TypeError, ValueError):
+            raise TrainingError(f"{self.name}: rewards must be numbers, got {given!r}") from None
+        if rewards.shape != (self.copies,):
+            raise TrainingError(
+                f"{self.name}: rewards must be {self.copies} numbers, got {given!r}"
+            )
+        if not np.isfinite(rewards).all():
+            copy = int(np.argmin(np.isfinite(rewards)))
+            raise TrainingError(
+                f"{self.name}: rewards must be finite, copy {copy} paid {rewards[copy]}"
+            )
+        return rewards
+
+    def _read_flags(self, name: str, given: Any) -> Bool[np.ndarray, " n"]:
+        try:
+            return read_flags(name, given, (self.copies,))
+        except TrainingError as error:
+            raise TrainingError(f"{self.name}: {error}") from None
+
+
+def autoreset_mode(vector: gymnasium.vector.VectorEnv[Any, Any, Any]) -> AutoresetMode:
+    """That of `vector`: a wrong guess would lose or invent a step of every episode."""
+    given = vector.metadata.get("autoreset_mode")
+    try:
+        return AutoresetMode(given)
+    except ValueError:
+        accepted = ", ".join(f"AutoresetMode.{mode.name}" for mode in AutoresetMode)
+        raise ValueError(
+            "the vector environment must say how it resets itself, by "
+            'metadata["autoreset_mode"] = one of gymnasium.vector\'s '
+            f"{accepted}; got {given!r}"
+        ) from None
+
+
+class _Bounds:
+    """The bounds of a box, with a little room for rounding."""
+
+    def __init__(self, reader: VectorReader):
+        self._declared = reader.low, reader.high
+        low, high = np.asarray(reader.low), np.asarray(reader.high)
+        largest = float(np.finfo(np.float32).max)
+        self._low = np.where(low <= -largest, -np.inf, low - 1e-6 - 1e-5 * np.abs(low))
+        self._high = np.where(high >= largest, np.inf, high + 1e-6 + 1e-5 * np.abs(high))
+
+    def check(self, read: np.ndarray) -> None:
+        """A `ValueError` for observations outside."""
+        outside = (read < self._low) | (read > self._high)
+        if outside.any():
+            copy, part = np.unravel_index(int(np.argmax(outside)), outside.shape)
+            low, high = (bounds[part] for bounds in self._declared)
+            raise ValueError(
+                f"observation must be within its declared bounds, component {part} is "
+                f"{read[copy, part]:g}, not in [{low:g}, {high:g}]; clip it or declare other "
+                "bounds, with gymnasium.wrappers.TransformObservation"
+            )

@@ -28,6 +28,19 @@ class Place:
             return self.environment.interface
         return Interface.of(self.environment)
 
+    def with_step_timeout(self, seconds: float | None) -> "Place":
+        """The same, where a step on the host that takes more than `seconds` is an error."""
+        if seconds is None:
+            return self
+        if self.source is None:
+            raise ValueError(
+                f"step_timeout is for environments of Gymnasium, stepped on the host; "
+                f"{self.environment.name} is compiled, got {seconds!r}"
+            )
+        return dataclasses.replace(
+            self, source=dataclasses.replace(self.source, step_timeout=seconds)
+        )
+
 
 def find_place(
     given: Any,

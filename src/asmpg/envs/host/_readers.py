@@ -73,9 +73,9 @@ class SymbolReader(ObservationReader):
         """Subtract `start`."""
         if batch.dtype.kind not in "iu":
             raise ValueError(f"observation must be an integer, got {batch}")
-        symbols = batch.astype(np.int32) - np.int32(self.start)
+        symbols = batch.astype(np.int64) - self.start
         _check_symbols(symbols, self.n, batch)
-        return symbols
+        return symbols.astype(np.int32)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,7 +111,7 @@ class SymbolsReader(ObservationReader):
         """Number the combinations in row-major order, or write them out."""
         if batch.dtype.kind not in "iub":
             raise ValueError(f"observation must hold integers, got {batch}")
-        flat = batch.reshape(len(batch), -1).astype(np.int32) - np.asarray(self.start, np.int32)
+        flat = batch.reshape(len(batch), -1).astype(np.int64) - np.asarray(self.start, np.int64)
         _check_symbols(flat, np.asarray(self.sizes), batch)
         if self.finite:
             steps = np.cumprod((1, *self.sizes[:0:-1]))[::-1]

@@ -10,16 +10,15 @@ from typing import Any, Literal
 
 import gymnasium
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
-from gymnasium.wrappers import TimeLimit
 
-from asmpg._check import check_one_of
-from asmpg.envs.host._driver import VectorDriver
+from asmpg._check import check_number, check_one_of
+from asmpg.envs.host._driver import VectorDriver, autoreset_mode
+from asmpg.envs.host._faults import Guarded, close_quietly
 from asmpg.envs.host._interface import Interface
 from asmpg.envs.host._spaces import read_action_space, read_observation_space
+from asmpg.envs.host._time_limit import time_limit
 
 Vectorization = Literal["sync", "async"]
-#: Where nothing else limits the length of an episode.
-MOST_STEPS = 10_000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,15 +27,19 @@ class HostSource:
 
     `make` returns an environment of Gymnasium, or a whole vector environment with a number of
     copies of its own. An episode without a time limit of its own is truncated after 10,000 steps.
+    A step that takes more than `step_timeout` seconds is an error.
     """
 
     name: str
     make: Callable[[], Any]
     by_name: bool
     vectorization: Vectorization = "sync"
+    step_timeout: float | None = None
 
     def __post_init__(self):
         check_one_of("vectorization", self.vectorization, ("sync", "async"))
+        if self.step_timeout is not None:
+            check_number("step_timeout", self.step_timeout, low=1e-3)
 
     def interface(self) -> Interface:
         """Look at one environment; a `ValueError` if it does not fit."""
@@ -47,9 +50,11 @@ class HostSource:
             acted = made.single_action_space if vector else made.action_space
             number, first = read_action_space(acted)
             reader = read_observation_space(seen)
-            limit = MOST_STEPS if vector else _limit(made) or MOST_STEPS
+            if vector:
+                autoreset_mode(made)
+            limit = time_limit(made)
         finally:
-            made.close()
+            self.close(made)
         return Interface(
             self.name, reader, number, limit, first, on_host=True, by_name=self.by_name
         )
@@ -57,20 +62,29 @@ class HostSource:
     def open(self, copies: int, *, exactly: bool = True) -> VectorDriver:
         """So many copies, ready to be reset; a vector environment keeps its own number."""
         made = self._made()
+        limit = time_limit(made)
         if not isinstance(made, VectorEnv):
-            made.close()
+            self.close(made)
             made = self._vector(copies)
         elif exactly and made.num_envs != copies:
             number = made.num_envs
-            made.close()
+            self.close(made)
             raise ValueError(
                 f"the vector environment must have {copies} copies, as the method plays in so "
                 f"many at a time; got {number}"
             )
-        return VectorDriver(self.name, made)
+        try:
+            return VectorDriver(self.name, made, limit=limit, step_timeout=self.step_timeout)
+        except ValueError:
+            self.close(made)
+            raise
+
+    def close(self, made: Any) -> None:
+        """Close what `make` made; what that raises is a warning."""
+        close_quietly(self.name, made)
 
     def _vector(self, copies: int) -> Any:
-        makers = [self._limited] * copies
+        makers = [self._guarded] * copies
         # Environments may write every observation into the same array: with this mode the last one
         # of an episode is read before the environment is reset.
         mode = AutoresetMode.DISABLED
@@ -79,12 +93,17 @@ class HostSource:
         # Forked, a process with the threads of jax can hang.
         return AsyncVectorEnv(makers, autoreset_mode=mode, context="spawn")
 
-    def _limited(self) -> Any:
-        made = self._made()
-        return made if _limit(made) else TimeLimit(made, MOST_STEPS)
+    def _guarded(self) -> Any:
+        return Guarded(self._made())
 
     def _made(self) -> Any:
-        made = self.make()
+        try:
+            made = self.make()
+        except SystemExit as stop:
+            raise ValueError(
+                f"environment must be made without ending the program: {self.name} raised "
+                f"SystemExit: {stop}"
+            ) from stop
         if not isinstance(made, gymnasium.Env | VectorEnv):
             raise ValueError(
                 "environment must be a function that returns an environment of Gymnasium, "
@@ -153,7 +172,3 @@ class _Copy:
             raise ValueError(
                 f"environment cannot be copied ({error}): hand in a function that makes it"
             ) from None
-
-
-def _limit(environment: Any) -> int | None:
-    return None if environment.spec is None else environment.spec.max_episode_steps

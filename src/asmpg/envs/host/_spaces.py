@@ -39,8 +39,7 @@ def read_observation_space(space: gymnasium.Space[Any]) -> ObservationReader:
             return VectorReader(low, high, space.shape)
         case spaces.Dict() | spaces.Tuple():
             raise ValueError(
-                f"observations must be {_SUPPORTED}, got {_short(space)}; wrap the environment in "
-                "gymnasium.wrappers.FlattenObservation"
+                f"observations must be {_SUPPORTED}, got {_short(space)}; {_how_to_flatten(space)}"
             )
         case _:
             raise ValueError(f"observations must be {_SUPPORTED}, got {_short(space)}")
@@ -76,8 +75,36 @@ def _refuse_pictures(space: spaces.Box) -> None:
         raise ValueError(
             f"observations must be {_SUPPORTED}; {_short(space)} looks like a picture, and there "
             "are no convolutional networks here: show features instead of pixels, with "
-            "gymnasium.wrappers.TransformObservation"
+            "gymnasium.wrappers.TransformObservation, or if it holds features already, wrap the "
+            "environment in gymnasium.wrappers.FlattenObservation"
         )
+
+
+def _how_to_flatten(space: Any) -> str:
+    """Advice that works: Gymnasium cannot flatten every space, MiniGrid's missions for one."""
+    parts = space.spaces
+    keys = list(parts) if isinstance(parts, dict) else list(range(len(parts)))
+    flat = [key for key in keys if _flattens(parts[key])]
+    if flat == keys:
+        return "wrap the environment in gymnasium.wrappers.FlattenObservation"
+    rest = ", ".join(str(key) for key in keys if key not in flat)
+    if flat and isinstance(parts, dict):
+        return (
+            f"{rest} cannot be flattened: leave it out, by gymnasium.wrappers.FlattenObservation("
+            f"gymnasium.wrappers.FilterObservation(env, {flat})), or wrap a MiniGrid environment "
+            "in minigrid.wrappers.FlatObsWrapper, which keeps it"
+        )
+    return (
+        f"{rest} cannot be flattened: make a vector of the rest with "
+        "gymnasium.wrappers.TransformObservation"
+    )
+
+
+def _flattens(space: gymnasium.Space[Any]) -> bool:
+    try:
+        return bool(space.is_np_flattenable)
+    except NotImplementedError:
+        return False
 
 
 def _short(space: gymnasium.Space[Any]) -> str:

@@ -93,10 +93,10 @@ def _gymnasium_warnings(place: Place) -> tuple[str, ...]:
             warnings.simplefilter("always")
             check_env(made.unwrapped, skip_render_check=True)
         found = [str(warning.message) for warning in caught]
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         found = [f"{type(error).__name__}: {error}"]
     finally:
-        made.close()
+        place.source.close(made)
     plain = [
         " ".join(text.replace("\x1b[33m", "").replace("\x1b[0m", "").split()) for text in found
     ]

@@ -86,8 +86,16 @@ class CheckReport:
             f"{play.truncated} truncated",
             f"  speed         {play.steps_per_second:,.0f} steps/s of the environment alone",
         ]
-        if self.observation_scale is not None:
-            lines.append(f"  try           observation_scale={self.observation_scale}")
+        scale = self.observation_scale
+        if scale is not None and len(scale) <= _MOST_SHOWN:
+            lines.append(f"  try           observation_scale={scale}")
+        elif scale is not None:
+            shown = ", ".join(map(str, scale[:_MOST_SHOWN]))
+            lines.append(
+                f"  try           observation_scale=({shown}, …), {len(scale):,} numbers from "
+                f"{min(scale):g} to {max(scale):g}: all of them are in the report's "
+                "observation_scale, in Python and with --json"
+            )
         return lines
 
     def _comparison_lines(self, found: Comparison) -> list[str]:

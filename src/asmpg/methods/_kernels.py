@@ -19,6 +19,8 @@ from asmpg.policies import (
 
 PolicyKind = Literal["auto", "mlp", "tabular", "joint", "matrix"]
 POLICY_KINDS: tuple[PolicyKind, ...] = ("auto", "mlp", "tabular", "joint", "matrix")
+#: What `nu` may take up, in bytes; optimisers and averages need as much several times over.
+_MOST_BYTES = 4 * 2**30
 #: Width of the hidden layers where the paper has no number.
 _HIDDEN = 64
 
@@ -43,6 +45,7 @@ def kernel_maker(
     if kind == "auto":
         kind = "matrix" if encoding.num_observations is None else "tabular"
     sizes = {"num_states": number_of_states(environment.name, num_states), **encoding._asdict()}
+    _check_table(kind, sizes["num_states"], encoding, hidden or _HIDDEN)
     paper = PAPER_SIZES.get(environment.name)
     if kind == "mlp":
         if stay:
@@ -61,3 +64,20 @@ def kernel_maker(
     table = TabularPolicy if kind == "tabular" else JointTabularPolicy
     del sizes["observation_scale"]
     return lambda key: table(**sizes, nu_scale=nu_scale, stay=stay, key=key)
+
+
+def _check_table(kind: PolicyKind, num_states: int, encoding: Encoding, hidden: int) -> None:
+    """Refuse a `nu` of too many numbers, which grow with the square of the agent states."""
+    outputs = (1 + num_states * encoding.num_actions) * num_states
+    inputs = {
+        "tabular": encoding.num_observations or 1,
+        "joint": (encoding.num_observations or 1) * encoding.num_actions,
+        "matrix": hidden,
+    }
+    size = 4 * outputs * inputs.get(kind, 0)
+    if size > _MOST_BYTES:
+        raise ValueError(
+            f"num_states must be smaller for policy={kind!r}, got {num_states}: nu would take "
+            f"{size / 2**30:,.0f} GiB, at most {_MOST_BYTES / 2**30:.0f} GiB is accepted; "
+            "policy='mlp' grows more slowly"
+        )

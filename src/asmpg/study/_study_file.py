@@ -36,6 +36,8 @@ def load_study(name: str) -> Study:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"{name} is not a TOML file: {error}") from None
+    except RecursionError:
+        raise ValueError(f"{name} is nested too deeply") from None
     try:
         study = read_study(tables, name=Path(name).stem)
         check_study(study)

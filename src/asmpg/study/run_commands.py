@@ -166,4 +166,7 @@ def read_options(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
             options[key] = json.loads(value)
         except json.JSONDecodeError:
             options[key] = value
+        except (RecursionError, ValueError):
+            # ValueError: an integer of more digits than Python will read.
+            raise ValueError(f"--{name} {key} is nested too deeply, or too long a number") from None
     return options

@@ -194,6 +194,43 @@ def test_resuming_ends_as_if_never_stopped(run, tmp_path, capsys, monkeypatch):
     assert "nothing left to do" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--method asm-ppo", "--method must be left out or as in .*, a run with 'asmpg'; got 'asm"),
+        (
+            "--seeds 10",
+            r"--seeds must be left out .* a run with \(1952, 5235\); got \(1952, 5235, 8",
+        ),
+        ("--steps 3001", "--steps must be left out .* a run with 3000; got 3001"),
+        ("--evaluation-episodes 100", "--evaluation-episodes .* a run with 10; got 100"),
+        ("--vectorization async", "--vectorization .* a run with 'sync'; got 'async'"),
+        ("--greedy", "--greedy .* a run with False; got True"),
+        ("Tiger", "ENVIRONMENT must be left out .* a run with 'CheeseMaze'; got 'Tiger'"),
+        ("--num-states 8", "--num-states .* a run with 2; got 8"),
+        ("--num_states=8", "--num-states .* a run with 2; got 8"),
+        ("--learning-rate 0.5", "--learning-rate .* a run with 0.001; got 0.5"),
+        ("--option num_states=8", "--option num_states .* a run with 2; got 8"),
+        ("--option width=8", "--option width .* a run without it; got 8"),
+        ("--environment-option max_steps=9", "--environment-option max_steps .* with 200; got 9"),
+        ("--out elsewhere", "--out must be left out .*elsewhere"),
+    ],
+)
+def test_resuming_refuses_every_option_that_the_run_does_not_have(run, capsys, options, message):
+    error = fails(capsys, "train", "--resume", run, *options.split(), code=2)
+    assert re.search(message, error)
+
+
+def test_resuming_accepts_the_options_that_the_run_has(run, capsys):
+    same = (
+        "CheeseMaze --seeds 2 --steps 3000 --method asmpg --evaluation-episodes 10 --quiet "
+        "--vectorization sync --num-states 2 --learning-rate 0.001 --objective discounted "
+        "--option num_states=2 --environment-option max_steps=200"
+    )
+    cli.main(["train", "--resume", str(run), "--out", str(run), *same.split()])
+    assert "nothing left to do" in capsys.readouterr().out
+
+
 def interrupt_after_first_evaluation(monkeypatch):
     class Interrupting(Callback):
         def on_evaluation(self, seed, row):
@@ -237,8 +274,6 @@ def test_a_missing_tensorboard_is_named(capsys, tmp_path, monkeypatch):
         ("train CheeseMaze --learning-rate -1", "learning_rate must be a number of at least 0"),
         ("train VelocityOnlyCartPole --policy tabular", "needs discrete observations"),
         ("train --resume nowhere", "nowhere is not the folder of a run"),
-        ("train CheeseMaze --resume nowhere", "leave out ENVIRONMENT"),
-        ("train --resume nowhere --steps 5", "leave out --steps"),
         ("evaluate nowhere", "nowhere is not the folder of a run"),
         ("plot nowhere", "nowhere is not the folder of a run"),
         ("run CheeseMaze", "run"),

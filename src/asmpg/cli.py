@@ -17,23 +17,24 @@ def _value(metavar: str) -> Any:
     return arg(metavar=metavar, help_behavior_hint="")
 
 
-def _option(metavar: str) -> Any:
-    return arg(metavar=metavar, help_behavior_hint="(default: the method's)")
+def _option(metavar: str, default: str = "the method's") -> Any:
+    """An option that is `None` unless it is typed; what it then stands for is `default`."""
+    return arg(metavar=metavar, help_behavior_hint=f"(default: {default})")
 
 
 def train(
     environment: Annotated[str | None, Positional, _value("ENVIRONMENT")] = None,
     *,
-    seeds: Annotated[str, arg(metavar="N|SEED,SEED,...")] = "10",
+    seeds: Annotated[str | None, _option("N|SEED,SEED,...", "10")] = None,
     steps: Annotated[int | None, _option("INT")] = None,
     out: Annotated[Path | None, _value("FOLDER")] = None,
     resume: Annotated[Path | None, _value("RUN")] = None,
     evaluate_every: Annotated[int | None, _option("INT")] = None,
-    evaluation_episodes: int = 100,
+    evaluation_episodes: Annotated[int | None, _option("INT", "100")] = None,
     greedy: bool = False,
     tensorboard: bool = False,
     quiet: bool = False,
-    method: str = "asm-ppo",
+    method: Annotated[str | None, _option("STR", "asm-ppo")] = None,
     num_states: Annotated[int | None, _option("INT")] = None,
     hidden: Annotated[int | None, _option("INT")] = None,
     objective: Annotated[
@@ -57,7 +58,7 @@ def train(
         Literal["constant", "decreasing"] | None, _option("constant|decreasing")
     ] = None,
     barrier: Annotated[float | None, _option("FLOAT")] = None,
-    vectorization: Literal["sync", "async"] = "sync",
+    vectorization: Annotated[Literal["sync", "async"] | None, _option("sync|async", "sync")] = None,
     option: Annotated[tuple[str, ...], UseAppendAction, _value("NAME=VALUE")] = (),
     environment_option: Annotated[tuple[str, ...], UseAppendAction, _value("NAME=VALUE")] = (),
 ) -> None:
@@ -68,7 +69,8 @@ def train(
         seeds: How many seeds, the paper's first, or which: 1952,5235. One alone: 1952,
         steps: Environment steps of each seed.
         out: Folder of the run; runs/ENVIRONMENT-METHOD if left out.
-        resume: Go on with the run in this folder; it knows its own options.
+        resume: Go on with the run in this folder; it knows its own options, and any that are
+            given must be the same.
         evaluate_every: Environment steps between two evaluations.
         evaluation_episodes: Fresh episodes in each evaluation.
         greedy: Evaluate with the most probable agent states and actions.
@@ -324,7 +326,7 @@ def _stop(message: str, *, code: int) -> None:
 
 
 def _given(command: Any, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The arguments that differ from their defaults."""
+    """The arguments that were typed: all options are `None`, false or empty unless they are."""
     parameters = inspect.signature(command).parameters
     return {name: value for name, value in arguments.items() if value != parameters[name].default}
 

@@ -69,8 +69,7 @@ def train(
         seeds: How many seeds, the paper's first, or which: 1952,5235. One alone: 1952,
         steps: Environment steps of each seed.
         out: Folder of the run; runs/ENVIRONMENT-METHOD if left out.
-        resume: Go on with the run in this folder; it knows its own options, and any that are
-            given must be the same.
+        resume: Go on with the run in this folder; options must be its own, or be left out.
         evaluate_every: Environment steps between two evaluations.
         evaluation_episodes: Fresh episodes in each evaluation.
         greedy: Evaluate with the most probable agent states and actions.

@@ -1,5 +1,6 @@
 """Reading the command line: like tyro, but wrong usage is told in one line."""
 
+import codecs
 import contextlib
 import functools
 import io
@@ -10,6 +11,24 @@ from typing import Any
 import tyro
 
 Command = Callable[..., None]
+
+#: What is printed for characters that the terminal, or the file, cannot show.
+_PLAIN = {"±": "+/-", "−": "-", "–": "-", "≥": ">=", "≈": "~", "─": "-", "·": "."}
+
+
+def plain_output() -> None:
+    """Let standard output and error take any text, whatever their encoding."""
+    codecs.register_error("asmpg.plain", _plain)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="asmpg.plain")
+
+
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end]
+    return "".join(_PLAIN.get(character, "?") for character in text), error.end
 
 
 def read_command(

@@ -9,8 +9,9 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import Positional, UseAppendAction, arg
 
-from asmpg._command_line import read_command
+from asmpg._command_line import plain_output, read_command
 from asmpg._errors import CheckpointError, TrainingError
+from asmpg._interrupts import leave_interrupted, leave_on_interrupt, raise_on_interrupt
 
 
 def _value(metavar: str) -> Any:
@@ -100,6 +101,7 @@ def train(
     _repeat_exactly_on_gpus()
     from asmpg.study import run_commands
 
+    raise_on_interrupt()
     if resume is not None:
         run_commands.resume(resume, given, tensorboard=tensorboard, quiet=quiet)
     else:
@@ -127,6 +129,7 @@ def evaluate(
     """
     from asmpg.study import run_commands
 
+    raise_on_interrupt()
     run_commands.show_evaluation(
         run, episodes=episodes, greedy=greedy, seed=seed, which=which, as_json=json
     )
@@ -145,6 +148,7 @@ def plot(
     """
     from asmpg.study import run_commands
 
+    raise_on_interrupt()
     run_commands.plot_and_show(run, out=out)
 
 
@@ -178,6 +182,7 @@ def study(
     """
     from asmpg.study import study_commands
 
+    raise_on_interrupt()
     study_commands.run(
         name,
         out=out,
@@ -199,6 +204,7 @@ def report(folder: Annotated[Path, Positional, arg(metavar="FOLDER")]) -> None:
     """
     from asmpg.study import study_commands
 
+    raise_on_interrupt()
     study_commands.report(folder)
 
 
@@ -219,6 +225,7 @@ def envs(
     """
     from asmpg.study import environments_page
 
+    raise_on_interrupt()
     environments_page.show(name, as_json=json, pictures=pictures, recompute=recompute)
 
 
@@ -237,6 +244,7 @@ def verify(
     """
     from asmpg.study import verify_page
 
+    raise_on_interrupt()
     if not verify_page.show(quick=quick, as_json=json, out=out):
         sys.exit(1)
 
@@ -260,6 +268,7 @@ def check(
     """
     from asmpg.study import run_commands
 
+    raise_on_interrupt()
     run_commands.show_check(
         environment,
         seconds=seconds,
@@ -284,10 +293,23 @@ COMMANDS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run one command; exit with 2 on wrong usage, 1 on failure."""
+    """Run one command; exit with 2 on wrong usage, 1 on failure, 130 on Ctrl-C.
+
+    While modules are imported Ctrl-C ends the process at once; each command calls
+    `raise_on_interrupt` once it has imported its own.
+    """
+    plain_output()
+    try:
+        _run(list(sys.argv[1:] if arguments is None else arguments))
+    except KeyboardInterrupt as interrupt:
+        leave_interrupted(" ".join(map(str, interrupt.args)) or "stopped")
+    finally:
+        leave_on_interrupt()
+
+
+def _run(given: Sequence[str]) -> None:
     from asmpg import __version__
 
-    given = list(sys.argv[1:] if arguments is None else arguments)
     if given == ["--version"]:
         print(f"asmpg {__version__}")
         return
@@ -299,8 +321,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     try:
         command()
-    except KeyboardInterrupt as interrupt:
-        _stop(" ".join(map(str, interrupt.args)), code=130)
     except BrokenPipeError:
         # Whoever read our output has seen enough; Python would complain again at its exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -319,8 +339,7 @@ def _repeat_exactly_on_gpus() -> None:
 
 
 def _stop(message: str, *, code: int) -> None:
-    if message:
-        print(f"asmpg: {message}", file=sys.stderr)
+    print(f"asmpg: {message}", file=sys.stderr)
     sys.exit(code)
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import errno
+import io
 import json
 import os
 import re
@@ -155,6 +156,17 @@ def test_evaluate_prints_a_table_or_json(run, capsys):
     shown = capsys.readouterr().out
     assert "5235" in shown
     assert "1952" not in shown
+
+
+def test_tables_are_printed_in_any_encoding(run, monkeypatch):
+    output = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", output)
+    cli.main(["evaluate", str(run), "--episodes", "200", "--which", "last"])
+    output.flush()
+    shown = output.buffer.getvalue().decode("ascii")
+    assert "5235" in shown
+    assert re.search(r"0\.\d+ \+/- 0\.\d+", shown)
+    assert "?" not in shown
 
 
 @pytest.mark.usefixtures("yardsticks")

@@ -116,7 +116,9 @@ def _train(
     try:
         result = train(config, out, resume=resume, callbacks=callbacks)
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"stopped; go on with: asmpg train --resume {out}") from None
+        begun = (out / "config.json").exists()
+        further = f"; go on with: asmpg train --resume {out}" if begun else ""
+        raise KeyboardInterrupt(f"stopped{further}") from None
     score = score_of(result.program.environment)
     last = {row["seed"]: row[score.name] for row in result.rows}
     values = np.asarray(list(last.values()))

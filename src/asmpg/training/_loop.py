@@ -15,7 +15,7 @@ from asmpg.envs.host import Place
 from asmpg.training._callback import Callback, Callbacks, Row
 from asmpg.training._config import RunConfig
 from asmpg.training._host_lane import make_host_lanes
-from asmpg.training._interrupt import deferred_interrupt
+from asmpg.training._interrupt import deferred_interrupt, worker_threads
 from asmpg.training._keeper import Keeper
 from asmpg.training._lanes import Lane, Outcome, make_lanes
 from asmpg.training._metrics import MetricsWriter, columns, make_row
@@ -52,7 +52,7 @@ def train(
 
     Raises a `TrainingError` when a reward, an observation or a gradient is not a finite number or
     the environment raises, and a `KeyboardInterrupt` on Ctrl-C, once the chunks in hand are done
-    and on disk.
+    and on disk; a second Ctrl-C does not wait for them.
 
     >>> asmpg.train(asmpg.RunConfig("CheeseMaze", steps=100_000), "runs/cheese")
     """
@@ -119,30 +119,25 @@ class _Loop:
         together = max(lane.together for lane in self.lanes) or len(self.lanes)
         workers = min(_cores(), together)
         waiting = [lane for lane in self.lanes if self._todo(lane)]
-        with ThreadPoolExecutor(workers) as pool, deferred_interrupt() as interrupt:
+        with worker_threads(workers) as pool, deferred_interrupt() as interrupt:
             running = {self._submit(pool, lane): lane for lane in waiting[:together]}
             del waiting[:together]
-            try:
-                while running:
-                    done, _ = wait(running, timeout=_PATIENCE, return_when=FIRST_COMPLETED)
-                    for future in done:
-                        lane = running.pop(future)
-                        problem = self._finish_chunk(lane, future) or problem
-                        if problem is None and not self._todo(lane):
-                            lane.close()
-                            lane = waiting.pop(0) if waiting else None
-                        if problem is None and lane is not None:
-                            running[self._submit(pool, lane)] = lane
-                    if interrupt.requested:
-                        problem = problem or KeyboardInterrupt()
-                    if problem is not None:
-                        running = {
-                            future: running[future] for future in running if not future.cancel()
-                        }
-                    elif self.keeper is not None:
-                        self.keeper.write_if_due()
-            finally:
-                pool.shutdown(cancel_futures=True)
+            while running:
+                done, _ = wait(running, timeout=_PATIENCE, return_when=FIRST_COMPLETED)
+                for future in done:
+                    lane = running.pop(future)
+                    problem = self._finish_chunk(lane, future) or problem
+                    if problem is None and not self._todo(lane):
+                        lane.close()
+                        lane = waiting.pop(0) if waiting else None
+                    if problem is None and lane is not None:
+                        running[self._submit(pool, lane)] = lane
+                if interrupt.requested:
+                    problem = problem or KeyboardInterrupt()
+                if problem is not None:
+                    running = {f: running[f] for f in running if not f.cancel()}
+                elif self.keeper is not None:
+                    self.keeper.write_if_due()
         return problem
 
     def _todo(self, lane: Lane) -> bool:

@@ -16,7 +16,8 @@ import pytest
 import asmpg
 from asmpg import cli
 from asmpg.exact import Yardstick, Yardsticks
-from asmpg.training import Callback, RunFolder, TrainingError
+from asmpg.study._study_file import shipped_studies
+from asmpg.training import Progress, RunFolder, TrainingError
 from runs import assert_same_runs
 
 SMALL = [
@@ -88,6 +89,13 @@ def test_every_command_has_help(capsys):
         assert f"usage: asmpg {command}" in capsys.readouterr().out
 
 
+def test_every_study_that_comes_with_the_package_is_named_in_the_help(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["study", "--help"])
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in shipped_studies())
+
+
 def test_flags_offer_the_words_that_the_method_takes():
     """The paper's options have flags; everything else goes by `--option`."""
     hints = typing.get_type_hints(cli.train)
@@ -131,12 +139,19 @@ def test_training_says_what_came_out(capsys, tmp_path):
     assert "compiled in" in lines[1]
     assert "steps/s" in lines[-1]
     assert lines[-1].startswith("CheeseMaze, asmpg: 100%, reward per step 0.0")
+    assert "seed" not in lines[-1]
     assert RunFolder(tmp_path / "run").config.seeds == (7,)
 
 
-def test_quiet_is_quiet(capsys, tmp_path):
+@pytest.mark.usefixtures("yardsticks")
+def test_quiet_is_quiet_and_one_seed_is_no_mean(capsys, tmp_path):
     train("CheeseMaze", "--seeds", 1, "--steps", 1000, "--out", tmp_path / "run", "--quiet")
-    assert capsys.readouterr().err == ""
+    output = capsys.readouterr()
+    assert output.err == ""
+    assert "seeds" not in output.out
+    _, picture = asmpg.plot(tmp_path / "run")
+    labels = re.findall("<!-- (.*seed.*) -->", picture.read_text())
+    assert labels == ["seed 1952, exact", "seed 1952, sampled"]
 
 
 def test_the_default_folder_is_named_after_environment_and_method(monkeypatch, tmp_path):
@@ -244,11 +259,11 @@ def test_resuming_accepts_the_options_that_the_run_has(run, capsys):
 
 
 def interrupt_after_first_evaluation(monkeypatch):
-    class Interrupting(Callback):
+    class Interrupting(Progress):
         def on_evaluation(self, seed, row):
             os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr("asmpg.study.run_commands.Progress", Interrupting)
+    monkeypatch.setattr("asmpg.training._loop.Progress", Interrupting)
 
 
 def test_tensorboard_logs_are_written_for_each_seed(tmp_path):

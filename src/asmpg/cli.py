@@ -170,7 +170,7 @@ def study(
     command goes on.
 
     Args:
-        name: A study that comes with the package, paper or quick, or a TOML file of your own.
+        name: A study that comes with the package, paper, quick or efficiency, or a TOML file.
         out: Folder of the study; runs/NAME if left out.
         jobs: Runs at a time; one for each core on CPUs, one on a GPU if left out.
         seeds: How many seeds, or which: 1952,5235; the study's if left out.

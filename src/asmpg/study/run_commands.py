@@ -18,8 +18,6 @@ from asmpg.envs import registered_names
 from asmpg.study.check import check
 from asmpg.study.learning_curve import plot
 from asmpg.training import (
-    Callback,
-    Progress,
     RunConfig,
     RunFolder,
     TensorBoardLogger,
@@ -110,11 +108,9 @@ def _environment_options(config: RunConfig) -> dict[str, Any]:
 def _train(
     config: RunConfig, out: Path, *, resume: bool = False, tensorboard: bool, quiet: bool
 ) -> None:
-    callbacks: list[Callback] = [] if quiet else [Progress()]
-    if tensorboard:
-        callbacks.append(TensorBoardLogger(out / "tensorboard"))
+    callbacks = [TensorBoardLogger(out / "tensorboard")] if tensorboard else []
     try:
-        result = train(config, out, resume=resume, callbacks=callbacks)
+        result = train(config, out, resume=resume, callbacks=callbacks, progress=not quiet)
     except KeyboardInterrupt:
         begun = (out / "config.json").exists()
         further = f"; go on with: asmpg train --resume {out}" if begun else ""

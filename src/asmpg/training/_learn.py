@@ -13,7 +13,6 @@ from asmpg.training._agent import Agent
 from asmpg.training._callback import Callback
 from asmpg.training._config import RunConfig, default_seeds
 from asmpg.training._loop import train
-from asmpg.training._progress import Progress
 
 
 def learn(
@@ -78,8 +77,9 @@ def learn(
         interface=place.interface if place.source is not None else None,
         **given_numbers,
     )
-    listeners = [*([Progress()] if progress else []), *callbacks]
-    result = train(config, out, resume=resume, callbacks=listeners, environment=given)
+    result = train(
+        config, out, resume=resume, callbacks=callbacks, progress=progress, environment=given
+    )
     return result.agent()
 
 

@@ -20,6 +20,7 @@ from asmpg.training._keeper import Keeper
 from asmpg.training._lanes import Lane, Outcome, make_lanes
 from asmpg.training._metrics import MetricsWriter, columns, make_row
 from asmpg.training._program import Program
+from asmpg.training._progress import Progress
 from asmpg.training._result import TrainingResult
 from asmpg.training._run_folder import RunFolder
 from asmpg.training._score import score_of
@@ -35,6 +36,7 @@ def train(
     *,
     resume: bool = False,
     callbacks: Iterable[Callback] = (),
+    progress: bool = True,
     environment: object | None = None,
 ) -> TrainingResult:
     """Train every seed of `config`, into the folder `out` if one is given.
@@ -45,6 +47,8 @@ def train(
     devices seeds run abreast in one program, and their number may change the last bits. GPUs
     repeat themselves, and so resume, bit for bit only with the environment variable
     `XLA_FLAGS=--xla_gpu_deterministic_ops=true`, at some cost in speed; the command line sets it.
+
+    `progress` is shown on standard error, unless one of the `callbacks` does.
 
     An `environment` of your own, as `learn` takes it, is handed in beside `config`, which knows it
     by name only. Environments of Gymnasium are stepped on the host, seed after seed; what they are
@@ -64,7 +68,7 @@ def train(
     if folder and folder.finished():
         return TrainingResult(config, program, rows, folder.path)
     writer = MetricsWriter(folder.metrics_path, folder.columns) if folder else None
-    listeners = Callbacks([*([writer] if writer else []), *callbacks])
+    listeners = Callbacks([*([writer] if writer else []), *with_progress(callbacks, progress)])
     error = None
     lanes: list[Lane] = []
     try:
@@ -187,6 +191,13 @@ class _Loop:
         if math.isnan(row[exact]):
             return standing.after(int(row["steps"]), row[sampled], row["standard_error"])
         return standing.after(int(row["steps"]), row[exact], 0.0)
+
+
+def with_progress(callbacks: Iterable[Callback], wanted: bool) -> list[Callback]:
+    """The callbacks, and one that shows progress if that is `wanted` and none of them does."""
+    listed = list(callbacks)
+    shown = any(isinstance(callback, Progress) for callback in listed)
+    return [Progress(), *listed] if wanted and not shown else listed
 
 
 def _open(out: str | Path | None, config: RunConfig, *, resume: bool) -> RunFolder | None:

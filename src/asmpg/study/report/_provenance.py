@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from asmpg._clock import clock
+from asmpg._counted import counted
 from asmpg.study._results import Results
 from asmpg.study._study_folder import StudyFolder
 from asmpg.study.report._html import definitions, table, text
@@ -51,5 +52,5 @@ def _runs(folder: StudyFolder, results: Results, sessions: list[dict[str, Any]])
             [job.name, (clock(seconds), seconds), attempts, made["device"], f"jax {made['jax']}"]
         )
     headings = ["run", "time", "attempts", "device", "made with"]
-    count = text(f"{len(rows)} runs: time on one core or device, compilation included")
+    count = text(f"{counted(len(rows), 'run')}: time on one core or device, compilation included")
     return f"<details><summary>{count}</summary>{table(headings, rows, name='runs')}</details>"

@@ -282,6 +282,7 @@ def test_a_missing_tensorboard_is_named(capsys, tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.usefixtures("as_user")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -300,6 +301,17 @@ def test_a_missing_tensorboard_is_named(capsys, tmp_path, monkeypatch):
         ("train CheeseMaze --seeds 1,1", "seeds must be different integers"),
         ("train CheeseMaze --learning-rate -1", "learning_rate must be a number of at least 0"),
         ("train VelocityOnlyCartPole --policy tabular", "needs discrete observations"),
+        (
+            f"train CheeseMaze --num-states {'9' * 30}",
+            r"num_states must be an integer in \[1, 10000",
+        ),
+        ("train CheeseMaze --seeds 1000000000", "number of seeds must be an integer in"),
+        ("train CheeseMaze --steps 2000000000 --evaluate-every 1", "evaluate_every must be at lea"),
+        ("train CheeseMaze --method asmpg --option normalise=5", "normalise must be true or false"),
+        ('train CheeseMaze --option observation_scale="x"', "observation_scale must be a list"),
+        (f"train CheeseMaze --option hidden={'[' * 5000}", "--option hidden is nested too deeply"),
+        (f"train CheeseMaze --option hidden={'9' * 5000}", "too long a number"),
+        (f"train CheeseMaze --option hidden={'[' * 99}{']' * 99}", "hidden must be nested at most"),
         ("train --resume nowhere", "nowhere is not the folder of a run"),
         ("evaluate nowhere", "nowhere is not the folder of a run"),
         ("plot nowhere", "nowhere is not the folder of a run"),

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import Positional, UseAppendAction, arg
 
-from asmpg._command_line import plain_output, read_command
+from asmpg._command_line import plain_output, read_command, shortened
 from asmpg._errors import CheckpointError, TrainingError
 from asmpg._interrupts import leave_interrupted, leave_on_interrupt, raise_on_interrupt
 
@@ -339,7 +339,7 @@ def _repeat_exactly_on_gpus() -> None:
 
 
 def _stop(message: str, *, code: int) -> None:
-    print(f"asmpg: {message}", file=sys.stderr)
+    print(f"asmpg: {shortened(message)}", file=sys.stderr)
     sys.exit(code)
 
 

@@ -24,7 +24,8 @@ def main() -> None:
     for probe in PROBES:
         for method in ("asm-ppo", "memoryless-ppo"):
             began = time.perf_counter()
-            values = probe.values(train(probe.config(method, seeds=arguments.seeds)))
+            config = probe.config(method, seeds=arguments.seeds)
+            values = probe.values(train(config, progress=False))
             row = {
                 "probe": probe.label,
                 "method": method,

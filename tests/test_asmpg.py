@@ -67,7 +67,7 @@ def test_time_indexed_kernels_have_one_policy_a_step():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"num_states": 0}, "num_states must be an integer of at least 1, got 0"),
+        ({"num_states": 0}, r"num_states must be an integer in \[1, 10000\], got 0"),
         ({"discount": 1.5}, r"discount must be a number in \[0, 1\], got 1.5"),
         ({"policy": "lstm"}, "policy must be one of auto, mlp, tabular, joint, matrix, got 'lstm'"),
         ({"optimiser": "rmsprop"}, "optimiser must be one of adam, sgd"),

@@ -2,6 +2,7 @@
 
 import dataclasses
 import errno
+import io
 import json
 import os
 import re
@@ -15,7 +16,8 @@ import pytest
 import asmpg
 from asmpg import cli
 from asmpg.exact import Yardstick, Yardsticks
-from asmpg.training import Callback, RunFolder, TrainingError
+from asmpg.study._study_file import shipped_studies
+from asmpg.training import Progress, RunFolder, TrainingError
 from runs import assert_same_runs
 
 SMALL = [
@@ -87,6 +89,13 @@ def test_every_command_has_help(capsys):
         assert f"usage: asmpg {command}" in capsys.readouterr().out
 
 
+def test_every_study_that_comes_with_the_package_is_named_in_the_help(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["study", "--help"])
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in shipped_studies())
+
+
 def test_flags_offer_the_words_that_the_method_takes():
     """The paper's options have flags; everything else goes by `--option`."""
     hints = typing.get_type_hints(cli.train)
@@ -130,12 +139,19 @@ def test_training_says_what_came_out(capsys, tmp_path):
     assert "compiled in" in lines[1]
     assert "steps/s" in lines[-1]
     assert lines[-1].startswith("CheeseMaze, asmpg: 100%, reward per step 0.0")
+    assert "seed" not in lines[-1]
     assert RunFolder(tmp_path / "run").config.seeds == (7,)
 
 
-def test_quiet_is_quiet(capsys, tmp_path):
+@pytest.mark.usefixtures("yardsticks")
+def test_quiet_is_quiet_and_one_seed_is_no_mean(capsys, tmp_path):
     train("CheeseMaze", "--seeds", 1, "--steps", 1000, "--out", tmp_path / "run", "--quiet")
-    assert capsys.readouterr().err == ""
+    output = capsys.readouterr()
+    assert output.err == ""
+    assert "seeds" not in output.out
+    _, picture = asmpg.plot(tmp_path / "run")
+    labels = re.findall("<!-- (.*seed.*) -->", picture.read_text())
+    assert labels == ["seed 1952, exact", "seed 1952, sampled"]
 
 
 def test_the_default_folder_is_named_after_environment_and_method(monkeypatch, tmp_path):
@@ -155,6 +171,17 @@ def test_evaluate_prints_a_table_or_json(run, capsys):
     shown = capsys.readouterr().out
     assert "5235" in shown
     assert "1952" not in shown
+
+
+def test_tables_are_printed_in_any_encoding(run, monkeypatch):
+    output = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", output)
+    cli.main(["evaluate", str(run), "--episodes", "200", "--which", "last"])
+    output.flush()
+    shown = output.buffer.getvalue().decode("ascii")
+    assert "5235" in shown
+    assert re.search(r"0\.\d+ \+/- 0\.\d+", shown)
+    assert "?" not in shown
 
 
 @pytest.mark.usefixtures("yardsticks")
@@ -194,12 +221,49 @@ def test_resuming_ends_as_if_never_stopped(run, tmp_path, capsys, monkeypatch):
     assert "nothing left to do" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--method asm-ppo", "--method must be left out or as in .*, a run with 'asmpg'; got 'asm"),
+        (
+            "--seeds 10",
+            r"--seeds must be left out .* a run with \(1952, 5235\); got \(1952, 5235, 8",
+        ),
+        ("--steps 3001", "--steps must be left out .* a run with 3000; got 3001"),
+        ("--evaluation-episodes 100", "--evaluation-episodes .* a run with 10; got 100"),
+        ("--vectorization async", "--vectorization .* a run with 'sync'; got 'async'"),
+        ("--greedy", "--greedy .* a run with False; got True"),
+        ("Tiger", "ENVIRONMENT must be left out .* a run with 'CheeseMaze'; got 'Tiger'"),
+        ("--num-states 8", "--num-states .* a run with 2; got 8"),
+        ("--num_states=8", "--num-states .* a run with 2; got 8"),
+        ("--learning-rate 0.5", "--learning-rate .* a run with 0.001; got 0.5"),
+        ("--option num_states=8", "--option num_states .* a run with 2; got 8"),
+        ("--option width=8", "--option width .* a run without it; got 8"),
+        ("--environment-option max_steps=9", "--environment-option max_steps .* with 200; got 9"),
+        ("--out elsewhere", "--out must be left out .*elsewhere"),
+    ],
+)
+def test_resuming_refuses_every_option_that_the_run_does_not_have(run, capsys, options, message):
+    error = fails(capsys, "train", "--resume", run, *options.split(), code=2)
+    assert re.search(message, error)
+
+
+def test_resuming_accepts_the_options_that_the_run_has(run, capsys):
+    same = (
+        "CheeseMaze --seeds 2 --steps 3000 --method asmpg --evaluation-episodes 10 --quiet "
+        "--vectorization sync --num-states 2 --learning-rate 0.001 --objective discounted "
+        "--option num_states=2 --environment-option max_steps=200"
+    )
+    cli.main(["train", "--resume", str(run), "--out", str(run), *same.split()])
+    assert "nothing left to do" in capsys.readouterr().out
+
+
 def interrupt_after_first_evaluation(monkeypatch):
-    class Interrupting(Callback):
+    class Interrupting(Progress):
         def on_evaluation(self, seed, row):
             os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr("asmpg.study.run_commands.Progress", Interrupting)
+    monkeypatch.setattr("asmpg.training._loop.Progress", Interrupting)
 
 
 def test_tensorboard_logs_are_written_for_each_seed(tmp_path):
@@ -218,6 +282,7 @@ def test_a_missing_tensorboard_is_named(capsys, tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.usefixtures("as_user")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -229,13 +294,25 @@ def test_a_missing_tensorboard_is_named(capsys, tmp_path, monkeypatch):
         ("train CheeseMaze --policy linear", "linear.*--policy"),
         ("train CheeseMaze --method ppo", "method must be one of asm-ppo"),
         ("train CheeseMaze --seeds few", "seeds must be a number of seeds, or the seeds"),
-        ("train CheeseMaze --seeds 0", "number of seeds must be an integer of at least 1, got 0"),
+        (
+            "train CheeseMaze --seeds 0",
+            r"number of seeds must be an integer in \[1, 100000\], got 0",
+        ),
         ("train CheeseMaze --seeds 1,1", "seeds must be different integers"),
         ("train CheeseMaze --learning-rate -1", "learning_rate must be a number of at least 0"),
         ("train VelocityOnlyCartPole --policy tabular", "needs discrete observations"),
+        (
+            f"train CheeseMaze --num-states {'9' * 30}",
+            r"num_states must be an integer in \[1, 10000",
+        ),
+        ("train CheeseMaze --seeds 1000000000", "number of seeds must be an integer in"),
+        ("train CheeseMaze --steps 2000000000 --evaluate-every 1", "evaluate_every must be at lea"),
+        ("train CheeseMaze --method asmpg --option normalise=5", "normalise must be true or false"),
+        ('train CheeseMaze --option observation_scale="x"', "observation_scale must be a list"),
+        (f"train CheeseMaze --option hidden={'[' * 5000}", "--option hidden is nested too deeply"),
+        (f"train CheeseMaze --option hidden={'9' * 5000}", "too long a number"),
+        (f"train CheeseMaze --option hidden={'[' * 99}{']' * 99}", "hidden must be nested at most"),
         ("train --resume nowhere", "nowhere is not the folder of a run"),
-        ("train CheeseMaze --resume nowhere", "leave out ENVIRONMENT"),
-        ("train --resume nowhere --steps 5", "leave out --steps"),
         ("evaluate nowhere", "nowhere is not the folder of a run"),
         ("plot nowhere", "nowhere is not the folder of a run"),
         ("run CheeseMaze", "run"),

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import re
 import subprocess
 import sys
 
@@ -65,12 +66,21 @@ def test_values_of_the_real_valued_environments(listing):
 
 
 def test_one_environment_in_detail_with_pictures(capsys, tmp_path):
+    (tmp_path / "yardsticks.png").write_text("that of all environments")
     main(["envs", "CheeseMaze", "--pictures", str(tmp_path)])
     shown = capsys.readouterr().out
+    for raw in ("```", "{", "`"):
+        assert raw not in shown
+    assert re.search(r"goal_reward +1 *\n", shown)
+    assert (tmp_path / "yardsticks.png").read_text() == "that of all environments"
     assert "north, south, east, west" in shown
     assert "0.9675" in shown
     assert "@" in shown
-    assert {path.name for path in tmp_path.iterdir()} == {"CheeseMaze.png", "yardsticks.png"}
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "CheeseMaze.png",
+        "yardsticks.png",
+        "yardsticks-CheeseMaze.png",
+    }
 
 
 def test_an_unknown_name_is_a_usage_error(capsys):

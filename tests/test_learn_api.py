@@ -14,6 +14,7 @@ import pytest
 import asmpg
 from asmpg import cli
 from asmpg.training import RunFolder, preset_name
+from asmpg.training._loop import with_progress
 
 SMALL = {"num_states": 2, "policy": "tabular"}
 RUN = {
@@ -42,11 +43,19 @@ def test_an_agent_knows_its_run(agent):
     np.testing.assert_array_equal(agent.nu(None, None, 2), chosen.nu(None, None, 2))
 
 
-def test_learning_is_training(agent):
+def test_learning_is_training(agent, capsys):
     config = agent.result.config
     assert config == asmpg.RunConfig.from_dict(json.loads(json.dumps(config.to_dict())))
     again = asmpg.train(config).agent()
+    assert capsys.readouterr().err.count("compiled in") == 1
     np.testing.assert_array_equal(agent.nu(0, 1, 2), again.nu(0, 1, 2))
+
+
+def test_progress_is_shown_once():
+    mine, other = asmpg.Progress(), asmpg.Callback()
+    assert [type(each) for each in with_progress([other], True)] == [asmpg.Progress, asmpg.Callback]
+    assert with_progress([other], False) == [other]
+    assert with_progress([other, mine], True) == [other, mine]
 
 
 def test_a_saved_agent_acts_the_same(agent, tmp_path):

@@ -225,7 +225,7 @@ def test_average_is_what_acts():
         ({"trace": 1.5}, r"trace must be a number in \[0, 1\], got 1.5"),
         ({"critic": "lstm"}, "critic must be one of auto, gru, memory, both, got 'lstm'"),
         ({"act_by": "guessing"}, "act_by must be one of sampling, filtering, got 'guessing'"),
-        ({"num_states": 0}, "num_states must be an integer of at least 1, got 0"),
+        ({"num_states": 0}, r"num_states must be an integer in \[1, 10000\], got 0"),
         ({"segment_steps": 0}, "segment_steps must be an integer of at least 1, got 0"),
     ],
 )

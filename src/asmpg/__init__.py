@@ -4,6 +4,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from asmpg._gymnasium import register_with_gymnasium as _register_with_gymnasium
+from asmpg._interrupts import leave_on_interrupt as _leave_on_interrupt
 
 if TYPE_CHECKING:
     from asmpg._gymnasium import to_gymnasium as to_gymnasium
@@ -88,4 +89,5 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_HOME, "commands"})
 
 
+_leave_on_interrupt()
 _register_with_gymnasium()

@@ -1,8 +1,10 @@
 """Reading the command line: like tyro, but wrong usage is told in one line."""
 
+import codecs
 import contextlib
 import functools
 import io
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -10,6 +12,26 @@ from typing import Any
 import tyro
 
 Command = Callable[..., None]
+
+#: What is printed for characters that the terminal, or the file, cannot show.
+_PLAIN = {"±": "+/-", "−": "-", "–": "-", "≥": ">=", "≈": "~", "─": "-", "·": "."}
+
+_LONGEST_LINE = 1_000
+
+
+def plain_output() -> None:
+    """Let standard output and error take any text, whatever their encoding."""
+    codecs.register_error("asmpg.plain", _plain)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="asmpg.plain")
+
+
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end]
+    return "".join(_PLAIN.get(character, "?") for character in text), error.end
 
 
 def read_command(
@@ -31,8 +53,19 @@ def read_command(
             )
     except SystemExit as stop:
         if stop.code:
-            print(f"{prog}: error: {_one_line(errors.getvalue())}", file=sys.stderr)
+            print(f"{prog}: error: {shortened(_one_line(errors.getvalue()))}", file=sys.stderr)
         raise
+
+
+def shortened(message: str) -> str:
+    """The message without what would spoil it: very long words and line breaks that were typed.
+
+    Lines of a list, which begin with two spaces, stay lines.
+    """
+    lines = re.sub(r"[\r\n]+(?!  )", " ", message).split("\n")
+    return "\n".join(
+        line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 3]}..." for line in lines
+    )
 
 
 def _deferred(command: Command) -> Callable[..., Callable[[], None]]:

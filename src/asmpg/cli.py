@@ -9,32 +9,34 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import Positional, UseAppendAction, arg
 
-from asmpg._command_line import read_command
+from asmpg._command_line import plain_output, read_command, shortened
 from asmpg._errors import CheckpointError, TrainingError
+from asmpg._interrupts import leave_interrupted, leave_on_interrupt, raise_on_interrupt
 
 
 def _value(metavar: str) -> Any:
     return arg(metavar=metavar, help_behavior_hint="")
 
 
-def _option(metavar: str) -> Any:
-    return arg(metavar=metavar, help_behavior_hint="(default: the method's)")
+def _option(metavar: str, default: str = "the method's") -> Any:
+    """An option that is `None` unless it is typed; what it then stands for is `default`."""
+    return arg(metavar=metavar, help_behavior_hint=f"(default: {default})")
 
 
 def train(
     environment: Annotated[str | None, Positional, _value("ENVIRONMENT")] = None,
     *,
-    seeds: Annotated[str, arg(metavar="N|SEED,SEED,...")] = "10",
+    seeds: Annotated[str | None, _option("N|SEED,SEED,...", "10")] = None,
     steps: Annotated[int | None, _option("INT")] = None,
     out: Annotated[Path | None, _value("FOLDER")] = None,
     resume: Annotated[Path | None, _value("RUN")] = None,
     evaluate_every: Annotated[int | None, _option("INT")] = None,
-    evaluation_episodes: int = 100,
+    evaluation_episodes: Annotated[int | None, _option("INT", "100")] = None,
     greedy: bool = False,
     tensorboard: bool = False,
     quiet: bool = False,
     trust: bool = False,
-    method: str = "asm-ppo",
+    method: Annotated[str | None, _option("STR", "asm-ppo")] = None,
     num_states: Annotated[int | None, _option("INT")] = None,
     hidden: Annotated[int | None, _option("INT")] = None,
     objective: Annotated[
@@ -58,7 +60,7 @@ def train(
         Literal["constant", "decreasing"] | None, _option("constant|decreasing")
     ] = None,
     barrier: Annotated[float | None, _option("FLOAT")] = None,
-    vectorization: Literal["sync", "async"] = "sync",
+    vectorization: Annotated[Literal["sync", "async"] | None, _option("sync|async", "sync")] = None,
     step_timeout: Annotated[float | None, _value("SECONDS")] = None,
     option: Annotated[tuple[str, ...], UseAppendAction, _value("NAME=VALUE")] = (),
     environment_option: Annotated[tuple[str, ...], UseAppendAction, _value("NAME=VALUE")] = (),
@@ -70,7 +72,7 @@ def train(
         seeds: How many seeds, the paper's first, or which: 1952,5235. One alone: 1952,
         steps: Environment steps of each seed.
         out: Folder of the run; runs/ENVIRONMENT-METHOD if left out.
-        resume: Go on with the run in this folder; it knows its own options.
+        resume: Go on with the run in this folder; options must be its own, or be left out.
         evaluate_every: Environment steps between two evaluations.
         evaluation_episodes: Fresh episodes in each evaluation.
         greedy: Evaluate with the most probable agent states and actions.
@@ -104,6 +106,7 @@ def train(
     _repeat_exactly_on_gpus()
     from asmpg.study import run_commands
 
+    raise_on_interrupt()
     if resume is not None:
         run_commands.resume(resume, given, tensorboard=tensorboard, quiet=quiet)
     else:
@@ -133,6 +136,7 @@ def evaluate(
     """
     from asmpg.study import run_commands
 
+    raise_on_interrupt()
     run_commands.show_evaluation(
         run, episodes=episodes, greedy=greedy, seed=seed, which=which, trust=trust, as_json=json
     )
@@ -153,6 +157,7 @@ def plot(
     """
     from asmpg.study import run_commands
 
+    raise_on_interrupt()
     run_commands.plot_and_show(run, out=out, trust=trust)
 
 
@@ -174,7 +179,7 @@ def study(
     command goes on.
 
     Args:
-        name: A study that comes with the package, paper or quick, or a TOML file of your own.
+        name: A study that comes with the package, paper, quick or efficiency, or a TOML file.
         out: Folder of the study; runs/NAME if left out.
         jobs: Runs at a time; one for each core on CPUs, one on a GPU if left out.
         seeds: How many seeds, or which: 1952,5235; the study's if left out.
@@ -186,6 +191,7 @@ def study(
     """
     from asmpg.study import study_commands
 
+    raise_on_interrupt()
     study_commands.run(
         name,
         out=out,
@@ -207,6 +213,7 @@ def report(folder: Annotated[Path, Positional, arg(metavar="FOLDER")]) -> None:
     """
     from asmpg.study import study_commands
 
+    raise_on_interrupt()
     study_commands.report(folder)
 
 
@@ -227,6 +234,7 @@ def envs(
     """
     from asmpg.study import environments_page
 
+    raise_on_interrupt()
     environments_page.show(name, as_json=json, pictures=pictures, recompute=recompute)
 
 
@@ -245,6 +253,7 @@ def verify(
     """
     from asmpg.study import verify_page
 
+    raise_on_interrupt()
     if not verify_page.show(quick=quick, as_json=json, out=out):
         sys.exit(1)
 
@@ -268,6 +277,7 @@ def check(
     """
     from asmpg.study import run_commands
 
+    raise_on_interrupt()
     run_commands.show_check(
         environment,
         seconds=seconds,
@@ -292,10 +302,23 @@ COMMANDS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run one command; exit with 2 on wrong usage, 1 on failure."""
+    """Run one command; exit with 2 on wrong usage, 1 on failure, 130 on Ctrl-C.
+
+    While modules are imported Ctrl-C ends the process at once; each command calls
+    `raise_on_interrupt` once it has imported its own.
+    """
+    plain_output()
+    try:
+        _run(list(sys.argv[1:] if arguments is None else arguments))
+    except KeyboardInterrupt as interrupt:
+        leave_interrupted(" ".join(map(str, interrupt.args)) or "stopped")
+    finally:
+        leave_on_interrupt()
+
+
+def _run(given: Sequence[str]) -> None:
     from asmpg import __version__
 
-    given = list(sys.argv[1:] if arguments is None else arguments)
     if given == ["--version"]:
         print(f"asmpg {__version__}")
         return
@@ -307,8 +330,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     try:
         command()
-    except KeyboardInterrupt as interrupt:
-        _stop(" ".join(map(str, interrupt.args)), code=130)
     except BrokenPipeError:
         # Whoever read our output has seen enough; Python would complain again at its exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -327,13 +348,12 @@ def _repeat_exactly_on_gpus() -> None:
 
 
 def _stop(message: str, *, code: int) -> None:
-    if message:
-        print(f"asmpg: {message}", file=sys.stderr)
+    print(f"asmpg: {shortened(message)}", file=sys.stderr)
     sys.exit(code)
 
 
 def _given(command: Any, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The arguments that differ from their defaults."""
+    """The arguments that were typed: all options are `None`, false or empty unless they are."""
     parameters = inspect.signature(command).parameters
     return {name: value for name, value in arguments.items() if value != parameters[name].default}
 

@@ -21,6 +21,9 @@ from asmpg.envs._finite_environment import (
 )
 from asmpg.envs._finite_model import FiniteModel
 
+#: Models are written out state by state.
+_LONGEST = 1_000_000
+
 
 class RepeatFirst(AbstractFiniteEnvironment):
     """Say again after `delay` steps what was seen first.
@@ -38,7 +41,7 @@ class RepeatFirst(AbstractFiniteEnvironment):
 
     def __init__(self, *, delay: int = 5, max_steps: int = 200):
         """`delay` is the number of steps from the first observation to the question."""
-        self.delay = check_integer("delay", delay, low=1)
+        self.delay = check_integer("delay", delay, low=1, high=_LONGEST)
         self.max_steps = check_integer("max_steps", max_steps, low=1)
         self.model = self._build_model()
         self.tables = sampling_tables(self.model)
@@ -81,7 +84,7 @@ class TMaze(AbstractFiniteEnvironment):
 
     def __init__(self, *, length: int = 10, max_steps: int = 200):
         """`length` is the number of steps from the sign to the junction."""
-        self.length = check_integer("length", length, low=1)
+        self.length = check_integer("length", length, low=1, high=_LONGEST)
         self.max_steps = check_integer("max_steps", max_steps, low=1)
         self.model = self._build_model()
         self.tables = sampling_tables(self.model)
@@ -134,7 +137,7 @@ class CountModulo(AbstractFiniteEnvironment):
 
     def __init__(self, *, modulus: int = 3, max_steps: int = 30):
         """`modulus` is the number of actions and of agent states that suffice."""
-        self.modulus = check_integer("modulus", modulus, low=2)
+        self.modulus = check_integer("modulus", modulus, low=2, high=1_000)
         self.max_steps = check_integer("max_steps", max_steps, low=1)
         self.model = self._build_model()
         self.tables = sampling_tables(self.model)

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int, Key
 
-from asmpg._check import check_integer, check_number, check_one_of
+from asmpg._check import MOST_STATES, MOST_WIDTH, check_integer, check_number, check_one_of
 from asmpg.envs import Environment
 from asmpg.gradients import (
     BarrierSchedule,
@@ -101,9 +101,9 @@ class ASMPG(Method[Learner]):
 
     def __check_init__(self):
         if self.num_states is not None:
-            check_integer("num_states", self.num_states, low=1)
+            check_integer("num_states", self.num_states, low=1, high=MOST_STATES)
         if self.hidden is not None:
-            check_integer("hidden", self.hidden, low=1)
+            check_integer("hidden", self.hidden, low=1, high=MOST_WIDTH)
         check_one_of("objective", self.objective, ("discounted", "episodic"))
         check_number("discount", self.discount, low=0, high=1)
         check_integer("episodes_per_update", self.episodes_per_update, low=1)
@@ -128,7 +128,7 @@ class ASMPG(Method[Learner]):
         check_number("barrier", self.barrier, low=0)
         check_one_of("barrier_schedule", self.barrier_schedule, ("constant", "linear"))
         check_number("barrier_fade", self.barrier_fade, low=1e-6)
-        check_integer("critic_width", self.critic_width, low=1)
+        check_integer("critic_width", self.critic_width, low=1, high=MOST_WIDTH)
         check_number("critic_learning_rate", self.critic_learning_rate, low=0)
         check_integer("critic_steps", self.critic_steps, low=1)
 

@@ -16,4 +16,6 @@ def encoding_of(
     scale = scale or (default,) * len(space.low)
     if len(scale) != len(space.low):
         raise ValueError(f"observation_scale must have {len(space.low)} numbers, got {len(scale)}")
+    if min(scale) <= 0:
+        raise ValueError(f"observation_scale must be greater than 0, got {min(scale):g}")
     return Encoding(num_actions, None, scale)

@@ -19,10 +19,10 @@ from asmpg.policies import (
 
 PolicyKind = Literal["auto", "mlp", "tabular", "joint", "matrix"]
 POLICY_KINDS: tuple[PolicyKind, ...] = ("auto", "mlp", "tabular", "joint", "matrix")
+#: What `nu` may take up, in bytes; optimisers and averages need as much several times over.
+_MOST_BYTES = 4 * 2**30
 #: Width of the hidden layers where the paper has no number.
 _HIDDEN = 64
-#: So many entries a table of the policy may have.
-_MOST_ENTRIES = 100_000_000
 
 
 def kernel_maker(
@@ -45,7 +45,7 @@ def kernel_maker(
     if kind == "auto":
         kind = "matrix" if encoding.num_observations is None else "tabular"
     sizes = {"num_states": number_of_states(environment.name, num_states), **encoding._asdict()}
-    _check_table(kind, sizes["num_states"], encoding)
+    _check_table(kind, sizes["num_states"], encoding, hidden or _HIDDEN)
     paper = PAPER_SIZES.get(environment.name)
     if kind == "mlp":
         if stay:
@@ -66,14 +66,22 @@ def kernel_maker(
     return lambda key: table(**sizes, nu_scale=nu_scale, stay=stay, key=key)
 
 
-def _check_table(kind: PolicyKind, states: int, encoding: Encoding) -> None:
-    """Before anything is allocated: any kernels of finite observations are tabulated to play."""
-    observations, actions = encoding.num_observations or 1, encoding.num_actions
-    outputs = states * actions if kind == "joint" else states
-    entries = observations * (1 + states * actions) * outputs
-    if entries > _MOST_ENTRIES:
+def _check_table(kind: PolicyKind, num_states: int, encoding: Encoding, hidden: int) -> None:
+    """Refuse a `nu` of too many numbers, which grow with the square of the agent states.
+
+    Any kernels of finite observations are tabulated to play.
+    """
+    actions, observations = encoding.num_actions, encoding.num_observations
+    if observations is not None:
+        inputs = observations * (actions if kind == "joint" else 1)
+    else:
+        inputs = hidden if kind == "matrix" else 0
+    size = 4 * (1 + num_states * actions) * num_states * inputs
+    if size > _MOST_BYTES:
+        shown = f" with {observations:,} observations" if observations else ""
         raise ValueError(
-            f"a table of the policy must have at most {_MOST_ENTRIES:,} entries, got {entries:,} "
-            f"for {observations:,} observations, {actions:,} actions and {states:,} agent states; "
-            "take fewer of them, or make the observations a few real features"
+            f"num_states must be smaller for policy={kind!r}, got {num_states}: nu would take "
+            f"{size / 2**30:,.0f} GiB{shown} and {actions:,} actions, at most "
+            f"{_MOST_BYTES / 2**30:.0f} GiB is accepted; take fewer of them, or make the "
+            "observations a few real features"
         )

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
+from asmpg._check import check_fields
 from asmpg.envs import Environment
 from asmpg.policies import Actor, ASMPolicy, KernelTables
 from asmpg.rollouts import Gathering, HostRows, Stream
@@ -37,6 +38,10 @@ class Method(eqx.Module, Generic[LearnerState]):
     metric_names: ClassVar[tuple[str, ...]]
     #: The part of the learner that acts once learning is over.
     learned: ClassVar[str]
+
+    def __check_init__(self):
+        # Called after those of the subclasses, whose messages may say more.
+        check_fields(self)
 
     def learn(self, environment: Any, **options: Any) -> "Agent":
         """Train on `environment`, and return the agent: see `asmpg.training.learn`.

@@ -49,14 +49,14 @@ def _side_by_side(images: list[np.ndarray], *, columns: int) -> np.ndarray:
     return np.concatenate(rows)[::2, ::2]
 
 
-def draw_yardsticks(measured: Mapping[str, Yardsticks], folder: Path) -> Path:
-    """Draw where each kind of policy stands between random (0) and the history optimum (1).
+def draw_yardsticks(measured: Mapping[str, Yardsticks], path: Path) -> Path:
+    """Draw into `path` where each policy stands between random (0) and the history optimum (1).
 
     Mazes are compared by reward per step, the rest by discounted return.
     """
     from matplotlib.figure import Figure
 
-    folder.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     figure = Figure(figsize=(8, 1.2 + 0.7 * len(measured)), layout="constrained")
     axes = figure.subplots()
     rows = np.arange(len(measured))[::-1]
@@ -86,7 +86,6 @@ def draw_yardsticks(measured: Mapping[str, Yardsticks], folder: Path) -> Path:
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(axis="y", length=0)
     figure.legend(loc="outside upper center", ncols=3, frameon=False, fontsize=9)
-    path = folder / "yardsticks.png"
     figure.savefig(path, dpi=150)
     return path
 

@@ -10,6 +10,7 @@ from typing import Any
 import rich
 import rich.box
 from rich.console import Console
+from rich.markdown import Markdown
 from rich.table import Table
 
 from asmpg.envs import Discrete, Environment, make, random_episode
@@ -63,7 +64,8 @@ def show(
         from asmpg.study.environment_figures import draw_environments, draw_yardsticks
 
         paths = draw_environments(environments, pictures, steps=_PICTURE_STEPS)
-        paths.append(draw_yardsticks(measured, pictures))
+        picture = f"yardsticks-{name}" if name else "yardsticks"
+        paths.append(draw_yardsticks(measured, pictures / f"{picture}.png"))
         for path in paths:
             console.print(f"Drew {path}")
 
@@ -124,16 +126,22 @@ def _summary(environment: Environment[Any]) -> str:
 def _print_detail(environment: Environment[Any], values: Yardsticks) -> None:
     from asmpg.envs.drawing import text
 
-    module = inspect.getmodule(type(environment))
-    rich.print(f"[bold]{environment.name}[/bold]")
-    print((inspect.getdoc(module) or "").strip())
+    console = Console()
+    console.print(Markdown(_description(environment), code_theme="ansi_dark"))
     print()
-    print(f"observation  {environment.observation_space}")
-    print(f"actions      {', '.join(environment.action_names)}")
-    print(f"max_steps    {environment.max_steps}")
-    print(f"r_max        {environment.reward_bound:g}")
-    print(f"options      {environment.options()}")
-    table = Table(title="What policies are worth")
+    facts = Table.grid(padding=(0, 2))
+    facts.add_row("observation", str(environment.observation_space))
+    facts.add_row("actions", ", ".join(environment.action_names))
+    facts.add_row("r_max", f"{environment.reward_bound:g}")
+    console.print(facts)
+    options = Table(box=rich.box.SIMPLE)
+    options.add_column("option")
+    options.add_column("default", justify="right")
+    for option, value in environment.options().items():
+        options.add_row(option, _plain(value))
+    console.print(options)
+    print("Change an option with --environment-option NAME=VALUE\n")
+    table = Table(title="What policies are worth", box=rich.box.SIMPLE)
     table.add_column("policy")
     for label in CRITERIA.values():
         table.add_column(label, justify="right")
@@ -143,9 +151,23 @@ def _print_detail(environment: Environment[Any], values: Yardsticks) -> None:
         if value is not None:
             cells = [_cell(values, kind, criterion) for criterion in CRITERIA]
             table.add_row(label, *cells, ": ".join(filter(None, [value.kind, value.note])))
-    rich.print(table)
+    console.print(table)
     print(f"After {_PICTURE_STEPS} random steps or fewer:\n")
     print(text(environment, random_episode(environment, seed=0, steps=_PICTURE_STEPS)))
+
+
+def _description(environment: Environment[Any]) -> str:
+    """What its file says of it, or its class where a file has several environments."""
+    page = inspect.getdoc(inspect.getmodule(type(environment))) or ""
+    if not page.startswith(f"{environment.name}: "):
+        page = f"{environment.name}: {inspect.getdoc(type(environment)) or ''}"
+    return page.replace(environment.name, f"**{environment.name}**", 1)
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(map(_plain, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _cell(values: Yardsticks, kind: str, criterion: str) -> str:

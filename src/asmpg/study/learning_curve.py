@@ -67,17 +67,18 @@ def _draw_seeds(axes: "Axes", folder: RunFolder, rows: list[Row], score: Score) 
     main = score.exact if known else score.name
     curves = [_curve(rows, seed, main) for seed in folder.config.seeds]
     curves = [curve for curve in curves if len(curve)]
+    several = len(curves) > 1
+    which = f"mean of {len(curves)} seeds" if several else f"seed {rows[0]['seed']}"
     common = min(map(len, curves))
     for curve in curves:
         axes.plot(steps[: len(curve)], curve, color="0.6", linewidth=0.7, zorder=2)
     table = np.stack([curve[:common] for curve in curves])
     mean, x = table.mean(axis=0), steps[:common]
     kind = "exact" if known else "sampled"
-    axes.plot([], [], color="0.6", linewidth=0.7, label="each seed")
-    axes.plot(
-        x, mean, color="black", linewidth=2, zorder=4, label=f"mean of {len(curves)} seeds, {kind}"
-    )
-    if len(curves) > 1:
+    if several:
+        axes.plot([], [], color="0.6", linewidth=0.7, label="each seed")
+    axes.plot(x, mean, color="black", linewidth=2, zorder=4, label=f"{which}, {kind}")
+    if several:
         error = table.std(axis=0, ddof=1) / np.sqrt(len(curves))
         axes.fill_between(
             x,
@@ -101,7 +102,7 @@ def _draw_seeds(axes: "Axes", folder: RunFolder, rows: list[Row], score: Score) 
             markeredgecolor="black",
             markeredgewidth=0.7,
             zorder=3,
-            label=f"mean of {len(curves)} seeds, sampled",
+            label=f"{which}, sampled",
         )
 
 

@@ -4,7 +4,7 @@ import dataclasses
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,11 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from asmpg._check import shown
 from asmpg.envs import registered_names
 from asmpg.study.check import check
 from asmpg.study.learning_curve import plot
 from asmpg.training import (
-    Callback,
-    Progress,
     RunConfig,
     RunFolder,
     TensorBoardLogger,
@@ -47,6 +46,7 @@ _MEASURES = {
     "reward per step": ("reward_per_step", "exact_reward_per_step"),
     "length": ("episode_length", "exact_episode_length"),
 }
+#: Options that go with `--resume`, whatever the run has.
 _WITH_RESUME = {"resume", "tensorboard", "quiet", "step_timeout", "trust"}
 
 
@@ -76,10 +76,8 @@ def start(given: Mapping[str, Any], *, out: Path | None, tensorboard: bool, quie
 
 def resume(run: Path, given: Mapping[str, Any], *, tensorboard: bool, quiet: bool) -> None:
     """Go on with the run in folder `run`."""
-    for name in given.keys() - _WITH_RESUME:
-        option = "ENVIRONMENT" if name == "environment" else f"--{name.replace('_', '-')}"
-        raise ValueError(f"--resume takes all options from {run}/config.json: leave out {option}")
     folder = RunFolder(run)
+    _check_same(folder, {n: value for n, value in given.items() if n not in _WITH_RESUME})
     if folder.finished():
         print(f"{run} is finished: nothing left to do")
         return
@@ -94,6 +92,42 @@ def resume(run: Path, given: Mapping[str, Any], *, tensorboard: bool, quiet: boo
     )
 
 
+def _check_same(folder: RunFolder, given: Mapping[str, Any]) -> None:
+    """Refuse options that are not those of the run, even if they are the command's defaults."""
+    for option, value, known in _compared(folder, given):
+        if value != known:
+            has = "without it" if known is None else f"with {shown(known)}"
+            raise ValueError(
+                f"{option} must be left out or as in {folder.path}, a run {has}; got {shown(value)}"
+            )
+
+
+def _compared(folder: RunFolder, given: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    """Every option given, its value, and what the run has: `None` if it has no such option."""
+    config = folder.config
+    learning = config.to_dict()["method_options"]
+    own = {field.name for field in dataclasses.fields(config)}
+    for name, value in given.items():
+        option = name.replace("_", "-")
+        if name == "out":
+            yield "--out", str(value.resolve()), str(folder.path.resolve())
+        elif name == "seeds":
+            yield "--seeds", read_seeds(value), config.seeds
+        elif name in ("option", "environment_option"):
+            known = learning if name == "option" else _environment_options(config)
+            for key, item in read_options(option, given).items():
+                yield f"--{option} {key}", item, known.get(key)
+        else:
+            word = "ENVIRONMENT" if name == "environment" else f"--{option}"
+            yield word, value, getattr(config, name) if name in own else learning.get(name)
+
+
+def _environment_options(config: RunConfig) -> dict[str, Any]:
+    """Those of the run, with the defaults that the environment has where it is one of ours."""
+    defaults = {} if config.interface is not None else config.place().environment.options()
+    return json.loads(json.dumps({**defaults, **config.environment_options}))
+
+
 def _train(
     config: RunConfig,
     out: Path,
@@ -104,20 +138,21 @@ def _train(
     quiet: bool,
     step_timeout: float | None,
 ) -> None:
-    callbacks: list[Callback] = [] if quiet else [Progress()]
-    if tensorboard:
-        callbacks.append(TensorBoardLogger(out / "tensorboard"))
+    callbacks = [TensorBoardLogger(out / "tensorboard")] if tensorboard else []
     try:
         result = train(
             config,
             out,
             resume=resume,
             callbacks=callbacks,
+            progress=not quiet,
             trust=trust,
             step_timeout=step_timeout,
         )
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"stopped; go on with: asmpg train --resume {out}") from None
+        begun = (out / "config.json").exists()
+        further = f"; go on with: asmpg train --resume {out}" if begun else ""
+        raise KeyboardInterrupt(f"stopped{further}") from None
     score = score_of(result.program.environment)
     last = {row["seed"]: row[score.name] for row in result.rows}
     values = np.asarray(list(last.values()))
@@ -210,4 +245,7 @@ def read_options(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
             options[key] = json.loads(value)
         except json.JSONDecodeError:
             options[key] = value
+        except (RecursionError, ValueError):
+            # ValueError: an integer of more digits than Python will read.
+            raise ValueError(f"--{name} {key} is nested too deeply, or too long a number") from None
     return options

@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from asmpg._check import check_integer, check_number
+from asmpg._counted import counted
 from asmpg._errors import TrainingError
 from asmpg.study._job_state import JobState
 from asmpg.study._results import Results, collect
@@ -127,7 +128,7 @@ def _account(failed: list[JobState], folder: StudyFolder) -> str:
     """All jobs that failed, and why."""
     jobs = len(folder.study.jobs())
     lines = [
-        f"  {state.job.name}, after {state.attempts} attempts: {state.troubles[-1]}"
+        f"  {state.job.name}, after {counted(state.attempts, 'attempt')}: {state.troubles[-1]}"
         f" (see {folder.log_path(state.job)})"
         for state in failed
     ]

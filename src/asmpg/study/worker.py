@@ -36,13 +36,13 @@ def _leave_with_parent() -> None:
 
 def _train(path: Path, name: str) -> int:
     from asmpg.study._study_folder import StudyFolder
-    from asmpg.training import Progress, TrainingError, train
+    from asmpg.training import TrainingError, train
 
     folder = StudyFolder(path)
     job = next(job for job in folder.study.jobs() if job.name == name)
     run = folder.run_path(job)
     try:
-        train(job.config, run, resume=(run / "config.json").exists(), callbacks=[Progress()])
+        train(job.config, run, resume=(run / "config.json").exists())
     except (TrainingError, ValueError):
         traceback.print_exc()
         return 2

@@ -80,7 +80,7 @@ class Agent:
 
     def seed(self, seed: int) -> None:
         """Start anew the stream of random numbers that actions are drawn with."""
-        self._generator = np.random.default_rng(check_integer("seed", seed, low=0))
+        self._generator = np.random.default_rng(check_integer("seed", seed, low=0, high=2**63 - 1))
 
     def predict(
         self,

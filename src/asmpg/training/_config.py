@@ -3,18 +3,17 @@
 import dataclasses
 import functools
 import json
-import math
 from collections.abc import Mapping
 from typing import Any, Literal, cast
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 
-from asmpg._check import check_integer, check_one_of
-from asmpg.envs import Discrete, Environment
+from asmpg._check import check_integer, check_one_of, shown
+from asmpg.envs import Environment
 from asmpg.envs.host import DescribedEnvironment, Interface, Place, find_place, is_on_host
 from asmpg.methods import PAPER_SEEDS, PRESETS, Method
+from asmpg.training._memory import check_memory
 from asmpg.training._program import Program
 from asmpg.training._standing import Standing
 
@@ -24,13 +23,17 @@ _OF_THE_METHOD = cast(int, None)
 _EPISODES, _HOST_EPISODES, _HOST_EVALUATIONS = 100, 30, 10
 #: Steps are counted in 32 bits; this leaves room for the last update.
 _MOST_STEPS = 2_000_000_000
-#: So many numbers, those of the optimiser included, a learner may consist of.
-_MOST_NUMBERS = 100_000_000
+#: What nobody means: each is held in memory, and larger numbers are refused before that.
+_MOST_SEEDS = 100_000
+_MOST_EVALUATIONS = 1_000_000
+_MOST_EPISODES = 1_000_000
+#: Options may be lists of lists, this deep.
+_DEEPEST = 16
 
 
 def default_seeds(count: int) -> tuple[int, ...]:
     """The paper's ten seeds, then 10000, 10001 and so on."""
-    check_integer("the number of seeds", count, low=1)
+    check_integer("the number of seeds", count, low=1, high=_MOST_SEEDS)
     further = range(10_000, 10_000 + max(0, count - len(PAPER_SEEDS)))
     return (*PAPER_SEEDS[:count], *further)
 
@@ -77,10 +80,16 @@ class RunConfig:
         for name in ("environment_options", "method_options"):
             given = getattr(self, name)
             _check_kind(name, given, Mapping, "a dictionary")
-            object.__setattr__(self, name, {key: _frozen(given[key]) for key in sorted(given)})
+            object.__setattr__(self, name, {key: _frozen(given[key], key) for key in sorted(given)})
         object.__setattr__(self, "seeds", _checked_seeds(self.seeds))
         check_integer("evaluate_every", self.evaluate_every, low=1)
-        check_integer("evaluation_episodes", self.evaluation_episodes, low=1)
+        if self.steps // self.evaluate_every > _MOST_EVALUATIONS:
+            raise ValueError(
+                f"evaluate_every must be at least {-(-self.steps // _MOST_EVALUATIONS)} for steps "
+                f"of {self.steps}, which makes {_MOST_EVALUATIONS:,} evaluations; "
+                f"got {self.evaluate_every}"
+            )
+        check_integer("evaluation_episodes", self.evaluation_episodes, low=1, high=_MOST_EPISODES)
         _check_kind("greedy", self.greedy, bool, "True or False")
         check_one_of("vectorization", self.vectorization, ("sync", "async"))
 
@@ -138,23 +147,8 @@ class RunConfig:
             greedy=self.greedy,
             discount=getattr(learning, "discount", 0.99),
         )
-        start = eqx.filter_eval_shape(program.start, jnp.zeros((), jnp.int32))
-        self._check_size(environment, start)
+        check_memory(program, eqx.filter_eval_shape(program.start, jnp.zeros((), jnp.int32)))
         return program
-
-    def _check_size(self, environment: Environment[Any], start: Any) -> None:
-        """Refuse to allocate what no memory holds, and what nobody could learn."""
-        leaves = jax.tree.leaves(start)
-        numbers = sum(math.prod(leaf.shape) for leaf in leaves if hasattr(leaf, "shape"))
-        if numbers > _MOST_NUMBERS:
-            space = environment.observation_space
-            size = space.n if isinstance(space, Discrete) else space.shape[0]
-            raise ValueError(
-                f"{self.method} must have at most {_MOST_NUMBERS:,} numbers to learn, got "
-                f"{numbers:,} in {environment.name}, with observations of size {size:,} and "
-                f"{environment.action_space.n:,} actions; make the observations a few real "
-                "features, or take fewer actions, agent states or hidden units"
-            )
 
     @functools.cached_property
     def evaluation_steps(self) -> tuple[int, ...]:
@@ -196,7 +190,7 @@ class RunConfig:
             check_one_of("keys of the configuration", name, known)
         if "environment" not in config:
             raise ValueError("the configuration must have an environment")
-        fields = {name: _frozen(value) for name, value in config.items()}
+        fields = {name: _frozen(value, name) for name, value in config.items()}
         if fields.get("interface") is not None:
             fields["interface"] = Interface.from_dict(fields["interface"])
         return cls(**fields)
@@ -220,22 +214,31 @@ class RunConfig:
 
 def _check_kind(name: str, value: object, kind: type, accepted: str) -> None:
     if not isinstance(value, kind):
-        raise ValueError(f"{name} must be {accepted}, got {value!r}")
+        raise ValueError(f"{name} must be {accepted}, got {shown(value)}")
 
 
 def _checked_seeds(seeds: Any) -> tuple[int, ...]:
     accepted = "seeds must be different integers from 0 to 2147483647, at least one"
     if not isinstance(seeds, tuple | list | range) or len(seeds) == 0:
-        raise ValueError(f"{accepted}, got {seeds!r}")
+        raise ValueError(f"{accepted}, got {shown(seeds)}")
+    if len(seeds) > _MOST_SEEDS:
+        raise ValueError(f"seeds must be at most {_MOST_SEEDS:,}, got {len(seeds):,}")
     for seed in seeds:
         check_integer("a seed", seed, low=0, high=2**31 - 1)
     if len(set(seeds)) < len(seeds):
-        raise ValueError(f"{accepted}, got {tuple(seeds)}")
+        raise ValueError(f"{accepted}, got {shown(tuple(seeds))}")
     return tuple(seeds)
 
 
-def _frozen(value: Any) -> Any:
-    return tuple(_frozen(item) for item in value) if isinstance(value, list | tuple) else value
+def _frozen(value: Any, name: str, depth: int = 0) -> Any:
+    """With tuples in the place of lists, so that it can be hashed."""
+    if depth > _DEEPEST:
+        raise ValueError(f"{name} must be nested at most {_DEEPEST} deep")
+    if isinstance(value, list | tuple):
+        return tuple(_frozen(item, name, depth + 1) for item in value)
+    if isinstance(value, Mapping):
+        return {key: _frozen(item, name, depth + 1) for key, item in value.items()}
+    return value
 
 
 def _flat(config: Mapping[str, Any]) -> dict[str, Any]:

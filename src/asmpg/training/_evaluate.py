@@ -20,6 +20,8 @@ from asmpg.training._load import chosen_seed, standings
 from asmpg.training._program import Program
 from asmpg.training._run_folder import RunFolder, Which
 
+#: The returns of all are held in memory.
+_MOST_EPISODES = 100_000_000
 #: So many episodes are played side by side.
 _BATCH = 10_000
 #: Far from the small numbers by which training splits the key of a seed.
@@ -44,7 +46,7 @@ def evaluate(
     call gives the same numbers. An `environment` that was given in Python is handed in again. The
     module that an id names, `module:Name-v0`, is imported only if you `trust` the run.
     """
-    check_integer("episodes", episodes, low=1)
+    check_integer("episodes", episodes, low=1, high=_MOST_EPISODES)
     folder = RunFolder(run)
     known = standings(folder, which)
     chosen = chosen_seed(known, seed, run=run, which=which)

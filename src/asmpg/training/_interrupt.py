@@ -3,6 +3,7 @@
 import signal
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from types import FrameType
 
@@ -35,3 +36,17 @@ def deferred_interrupt() -> Iterator[Interrupt]:
         yield interrupt
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def worker_threads(number: int) -> Iterator[ThreadPoolExecutor]:
+    """Threads whose work in hand is waited for at the end, unless a `KeyboardInterrupt` ends it."""
+    pool = ThreadPoolExecutor(number)
+    patient = True
+    try:
+        yield pool
+    except KeyboardInterrupt:
+        patient = False
+        raise
+    finally:
+        pool.shutdown(wait=patient, cancel_futures=True)

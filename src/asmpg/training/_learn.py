@@ -13,7 +13,6 @@ from asmpg.training._agent import Agent
 from asmpg.training._callback import Callback
 from asmpg.training._config import RunConfig, default_seeds
 from asmpg.training._loop import train
-from asmpg.training._progress import Progress
 
 
 def learn(
@@ -83,12 +82,12 @@ def learn(
         interface=place.interface if place.source is not None else None,
         **given_numbers,
     )
-    listeners = [*([Progress()] if progress else []), *callbacks]
     result = train(
         config,
         out,
         resume=resume,
-        callbacks=listeners,
+        callbacks=callbacks,
+        progress=progress,
         environment=given,
         step_timeout=step_timeout,
     )

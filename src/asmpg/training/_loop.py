@@ -16,11 +16,12 @@ from asmpg.envs.host import Place
 from asmpg.training._callback import Callback, Callbacks, Row
 from asmpg.training._config import RunConfig
 from asmpg.training._host_lane import make_host_lanes
-from asmpg.training._interrupt import deferred_interrupt
+from asmpg.training._interrupt import deferred_interrupt, worker_threads
 from asmpg.training._keeper import Keeper
 from asmpg.training._lanes import Lane, Outcome, make_lanes
 from asmpg.training._metrics import columns, make_row
 from asmpg.training._program import Program
+from asmpg.training._progress import Progress
 from asmpg.training._result import TrainingResult
 from asmpg.training._run_folder import RunFolder
 from asmpg.training._score import score_of
@@ -36,6 +37,7 @@ def train(
     *,
     resume: bool = False,
     callbacks: Iterable[Callback] = (),
+    progress: bool = True,
     environment: object | None = None,
     trust: bool = False,
     step_timeout: float | None = None,
@@ -49,6 +51,8 @@ def train(
     repeat themselves, and so resume, bit for bit only with the environment variable
     `XLA_FLAGS=--xla_gpu_deterministic_ops=true`, at some cost in speed; the command line sets it.
 
+    `progress` is shown on standard error, unless one of the `callbacks` does.
+
     An `environment` of your own, as `learn` takes it, is handed in beside `config`, which knows it
     by name only. Environments of Gymnasium are stepped on the host, seed after seed; what they are
     in the middle of cannot be saved, so there a resumed run begins new episodes. With
@@ -60,7 +64,7 @@ def train(
 
     Raises a `TrainingError` when a reward, an observation or a gradient is not a finite number, the
     environment raises or the folder is deleted, and a `KeyboardInterrupt` on Ctrl-C, once the
-    chunks in hand are done and on disk.
+    chunks in hand are done and on disk; a second Ctrl-C does not wait for them.
 
     >>> asmpg.train(asmpg.RunConfig("CheeseMaze", steps=100_000), "runs/cheese")
     """
@@ -70,7 +74,7 @@ def train(
     program = config.build(place.environment)
     folder = _open(out, config, resume=resume)
     with folder.locked() if folder else contextlib.nullcontext():
-        return _train(config, place, program, folder, callbacks)
+        return _train(config, place, program, folder, with_progress(callbacks, progress))
 
 
 def _train(
@@ -139,30 +143,25 @@ class _Loop:
         together = max(lane.together for lane in self.lanes) or len(self.lanes)
         workers = min(_cores(), together)
         waiting = [lane for lane in self.lanes if self._todo(lane)]
-        with ThreadPoolExecutor(workers) as pool, deferred_interrupt() as interrupt:
+        with worker_threads(workers) as pool, deferred_interrupt() as interrupt:
             running = {self._submit(pool, lane): lane for lane in waiting[:together]}
             del waiting[:together]
-            try:
-                while running:
-                    done, _ = wait(running, timeout=_PATIENCE, return_when=FIRST_COMPLETED)
-                    for future in done:
-                        lane = running.pop(future)
-                        problem = self._finish_chunk(lane, future) or problem
-                        if problem is None and not self._todo(lane):
-                            lane.close()
-                            lane = waiting.pop(0) if waiting else None
-                        if problem is None and lane is not None:
-                            running[self._submit(pool, lane)] = lane
-                    if interrupt.requested:
-                        problem = problem or KeyboardInterrupt()
-                    if problem is not None:
-                        running = {
-                            future: running[future] for future in running if not future.cancel()
-                        }
-                    elif self.keeper is not None:
-                        self.keeper.write_if_due()
-            finally:
-                pool.shutdown(cancel_futures=True)
+            while running:
+                done, _ = wait(running, timeout=_PATIENCE, return_when=FIRST_COMPLETED)
+                for future in done:
+                    lane = running.pop(future)
+                    problem = self._finish_chunk(lane, future) or problem
+                    if problem is None and not self._todo(lane):
+                        lane.close()
+                        lane = waiting.pop(0) if waiting else None
+                    if problem is None and lane is not None:
+                        running[self._submit(pool, lane)] = lane
+                if interrupt.requested:
+                    problem = problem or KeyboardInterrupt()
+                if problem is not None:
+                    running = {f: running[f] for f in running if not f.cancel()}
+                elif self.keeper is not None:
+                    self.keeper.write_if_due()
         return problem
 
     def _todo(self, lane: Lane) -> bool:
@@ -212,6 +211,13 @@ class _Loop:
         if math.isnan(row[exact]):
             return standing.after(int(row["steps"]), row[sampled], row["standard_error"])
         return standing.after(int(row["steps"]), row[exact], 0.0)
+
+
+def with_progress(callbacks: Iterable[Callback], wanted: bool) -> list[Callback]:
+    """The callbacks, and one that shows progress if that is `wanted` and none of them does."""
+    listed = list(callbacks)
+    shown = any(isinstance(callback, Progress) for callback in listed)
+    return [Progress(), *listed] if wanted and not shown else listed
 
 
 def _open(out: str | Path | None, config: RunConfig, *, resume: bool) -> RunFolder | None:

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from asmpg._clock import clock
+from asmpg._counted import counted
 from asmpg.training._callback import Callback, Row
 from asmpg.training._config import RunConfig
 from asmpg.training._score import Score
@@ -113,9 +114,9 @@ class Progress(Callback):
             if speed and self._phase == "training"
             else ""
         )
+        mean = f" (mean of {len(self._rows)} seeds)" if len(self._rows) > 1 else ""
         return (
-            f"{share}, {self._score.label} {self._mean_score()} "
-            f"(mean of {len(self._rows)} seeds), {speed:,.0f} steps/s{left}"
+            f"{share}, {self._score.label} {self._mean_score()}{mean}, {speed:,.0f} steps/s{left}"
         )
 
     def _render(self) -> Group:
@@ -135,4 +136,6 @@ class Progress(Callback):
             )
             table.add_row(str(seed), *cells)
         more = len(self._config.seeds) - _MOST_SEEDS
-        return Group(head, table, *([Text(f"  and {more} more seeds")] if more > 0 else []))
+        return Group(
+            head, table, *([Text(f"  and {counted(more, 'more seed')}")] if more > 0 else [])
+        )

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Key
 
-from asmpg._check import check_integer, check_number, check_one_of
+from asmpg._check import MOST_WIDTH, check_integer, check_number, check_one_of
 from asmpg.envs import Environment
 from asmpg.methods._encoding import encoding_of
 from asmpg.methods._method import Experience, Method, Metrics, Progress, all_finite
@@ -79,8 +79,14 @@ class AIS(Method[AISLearner]):
 
     def __check_init__(self):
         check_one_of("variant", self.variant, ("kl", "mmd"))
-        if self.dimension is not None:
-            check_integer("dimension", self.dimension, low=1)
+        for name, low in (
+            ("dimension", 1),
+            ("input_width", 0),
+            ("head_width", 1),
+            ("policy_width", 0),
+        ):
+            if getattr(self, name) is not None:
+                check_integer(name, getattr(self, name), low=low, high=MOST_WIDTH)
         check_number("discount", self.discount, low=0, high=1)
         if self.reward_weight is not None:
             check_number("reward_weight", self.reward_weight, low=0, high=1)

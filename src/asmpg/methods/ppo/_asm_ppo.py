@@ -5,7 +5,7 @@ from typing import Any, Literal
 import equinox as eqx
 from jaxtyping import Array, Key
 
-from asmpg._check import check_integer, check_number, check_one_of
+from asmpg._check import MOST_STATES, MOST_WIDTH, check_integer, check_number, check_one_of
 from asmpg.envs import Environment
 from asmpg.methods._kernels import POLICY_KINDS, PolicyKind, kernel_maker
 from asmpg.methods.ppo._method import PPO, PPOLearner
@@ -30,10 +30,10 @@ class ASMPPO(PPO):
     act_by: ActBy = eqx.field(static=True, default="sampling")
 
     def __check_init__(self):
-        check_integer("num_states", self.num_states, low=1)
+        check_integer("num_states", self.num_states, low=1, high=MOST_STATES)
         check_one_of("policy", self.policy, POLICY_KINDS)
         if self.hidden is not None:
-            check_integer("hidden", self.hidden, low=1)
+            check_integer("hidden", self.hidden, low=1, high=MOST_WIDTH)
         check_number("nu_scale", self.nu_scale, low=0)
         check_number("stay", self.stay)
         check_one_of("act_by", self.act_by, ("sampling", "filtering"))

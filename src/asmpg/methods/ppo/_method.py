@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int, Key
 
-from asmpg._check import check_integer, check_number, check_one_of
+from asmpg._check import MOST_WIDTH, check_integer, check_number, check_one_of
 from asmpg.envs import Environment
 from asmpg.gradients import MemoryValue, ReturnScale, generalised_advantages
 from asmpg.methods._encoding import encoding_of
@@ -103,8 +103,9 @@ class PPO(Method[PPOLearner]):
         for name in ("discount", "trace", "value_trace", "second_moment", "scale_memory"):
             if getattr(self, name) is not None:
                 check_number(name, getattr(self, name), low=0, high=1)
-        for name in ("num_environments", "segment_steps", "epochs", "critic_width"):
+        for name in ("num_environments", "segment_steps", "epochs"):
             check_integer(name, getattr(self, name), low=1)
+        check_integer("critic_width", self.critic_width, low=1, high=MOST_WIDTH)
         check_integer("minibatches", self.minibatches, low=1, high=self.num_environments)
         if self.num_environments % self.minibatches:
             raise ValueError(

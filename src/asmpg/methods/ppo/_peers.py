@@ -5,7 +5,7 @@ from typing import Any
 import equinox as eqx
 from jaxtyping import Array, Key
 
-from asmpg._check import check_integer
+from asmpg._check import MOST_WIDTH, check_integer
 from asmpg.envs import Environment
 from asmpg.methods.ppo._method import PPO, PPOLearner
 from asmpg.policies import GRUPolicy, KernelTables, MemorylessPolicy
@@ -25,7 +25,7 @@ class GRUPPO(PPO):
     width: int = eqx.field(static=True, default=64)
 
     def __check_init__(self):
-        check_integer("width", self.width, low=1)
+        check_integer("width", self.width, low=1, high=MOST_WIDTH)
 
     def make_policy(self, environment: Environment[Any], key: Key[Array, ""]) -> GRUPolicy:
         """A fresh network."""

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from asmpg._check import check_integer, check_number
+from asmpg._check import MOST_STATES, check_integer, check_number
 from asmpg.envs import Discrete
 from asmpg.envs.host import Place, find_place
 from asmpg.study.check._comparison import compare
@@ -33,7 +33,7 @@ def check(
     >>> print(asmpg.check("CartPole-v1", seconds=0))
     """
     check_number("seconds", seconds, low=0)
-    check_integer("num_states", num_states, low=1)
+    check_integer("num_states", num_states, low=1, high=MOST_STATES)
     options = dict(environment_options or {})
     name = environment if isinstance(environment, str) else _label(environment)
     try:

@@ -125,7 +125,7 @@ def _train(
         clock = _Clock(seconds / len(groups), seeds)
         one = dataclasses.replace(config, seeds=seeds)
         with contextlib.suppress(_TimeIsUpError):
-            train(one, callbacks=[clock], environment=environment)
+            train(one, callbacks=[clock], progress=False, environment=environment)
         rows += clock.rows
     return rows
 

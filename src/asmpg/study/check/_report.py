@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from asmpg._counted import counted
 from asmpg.study.check._comparison import WITH, WITHOUT, Comparison
 from asmpg.study.check._play import RandomPlay
 
@@ -106,7 +107,7 @@ class CheckReport:
         )
         return [
             f"Do you need memory? Discounted return after {found.steps:,} steps, "
-            f"{len(found.with_memory)} seeds each:",
+            f"{counted(len(found.with_memory), 'seed')} each:",
             *(
                 f"  {label}: {np.mean(group):.4g} ({', '.join(f'{x:.4g}' for x in group)})"
                 for label, group in groups

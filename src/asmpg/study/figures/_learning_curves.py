@@ -3,6 +3,7 @@
 import math
 from typing import TYPE_CHECKING
 
+from asmpg._counted import counted
 from asmpg.study._results import Results
 from asmpg.study.figures._panels import panels
 from asmpg.study.figures._save import short_number
@@ -100,5 +101,6 @@ def _legend(axes: "Axes", results: Results) -> None:
 def _label(results: Results, name: str) -> str:
     """The label, with the seeds: few or many, they change what the curve means."""
     counts = {len(curves.seeds) for (_, entry), curves in results.curves.items() if entry == name}
-    seeds = f"{min(counts)} to {max(counts)}" if len(counts) > 1 else f"{min(counts)}"
-    return f"{results.study.entry(name).label} ({seeds} seeds)"
+    most = counted(max(counts), "seed")
+    seeds = f"{min(counts)} to {most}" if len(counts) > 1 else most
+    return f"{results.study.entry(name).label} ({seeds})"

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from asmpg._clock import clock
+from asmpg._counted import counted
 from asmpg.study._results import Results
 from asmpg.study._study_folder import StudyFolder
 from asmpg.study._summary import SHARES, Cell, Summary
@@ -60,10 +61,10 @@ def _head(folder: StudyFolder, results: Results) -> str:
     jobs, missing = len(study.jobs()), len(results.missing)
     wall = sum(session["wall_seconds"] for session in folder.sessions())
     facts = [
-        f"{len(study.environments)} environments",
-        f"{len(study.entries)} methods",
-        f"{len(study.seeds)} seeds",
-        f"{study.steps:,} steps",
+        counted(len(study.environments), "environment"),
+        counted(len(study.entries), "method"),
+        counted(len(study.seeds), "seed"),
+        counted(study.steps, "step"),
         *(
             f"{entry.steps:,} steps for {entry.label}"
             for entry in study.entries

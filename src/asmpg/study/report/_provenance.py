@@ -3,6 +3,7 @@
 from typing import Any
 
 from asmpg._clock import clock
+from asmpg._counted import counted
 from asmpg._files import naming, read_json
 from asmpg.study._results import Results
 from asmpg.study._study_folder import StudyFolder
@@ -51,5 +52,5 @@ def _runs(folder: StudyFolder, results: Results, sessions: list[dict[str, Any]])
         attempts = sum(record["attempts"] for record in records)
         rows.append([job.name, (clock(seconds), seconds), attempts, device, f"jax {version}"])
     headings = ["run", "time", "attempts", "device", "made with"]
-    count = text(f"{len(rows)} runs: time on one core or device, compilation included")
+    count = text(f"{counted(len(rows), 'run')}: time on one core or device, compilation included")
     return f"<details><summary>{count}</summary>{table(headings, rows, name='runs')}</details>"

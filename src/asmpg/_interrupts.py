@@ -1,0 +1,79 @@
+"""Ctrl-C in the process of the command line: one line and exit code 130, at any moment.
+
+Python answers Ctrl-C by a traceback wherever nobody catches `KeyboardInterrupt`: while modules are
+imported, in destructors, while threads are joined at the exit. So the process leaves at once while
+there is nothing to lose, before a command begins and after it has ended. Nothing here touches the
+signals of other programs that import the package.
+"""
+
+import os
+import signal
+import sys
+import threading
+from types import FrameType
+from typing import Any
+
+_MODULES = ("asmpg", "asmpg.cli")
+
+
+def is_command() -> bool:
+    """Whether this process is `asmpg ...` or `python -m asmpg ...`."""
+    program, *_ = [*getattr(sys, "argv", ()), ""]
+    if program == "-m":
+        # The package is imported before Python knows the path of the module that it will run.
+        return any(
+            flag == "-m" and module in _MODULES
+            for flag, module in zip(sys.orig_argv, sys.orig_argv[1:], strict=False)
+        )
+    folder, name = os.path.split(program)
+    if name in ("__main__.py", "cli.py"):
+        return folder == os.path.dirname(__file__)
+    return os.path.splitext(name)[0] in ("asmpg", "asmpg-script")
+
+
+def leave_on_interrupt() -> None:
+    """From now on, let Ctrl-C end the process at once, if it is the command line."""
+    if _ours() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _leave)
+
+
+def raise_on_interrupt() -> None:
+    """From now on, let Ctrl-C raise `KeyboardInterrupt`, for the command to tidy up."""
+    if _ours() and signal.getsignal(signal.SIGINT) is _leave:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        sys.unraisablehook = _raise_elsewhere
+
+
+def leave_interrupted(message: str) -> None:
+    """Say `message` and end: at once if this is the command line, whatever threads still do."""
+    if not _ours():
+        print(f"asmpg: {message}", file=sys.stderr)
+        sys.exit(130)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _end(message)
+
+
+def _ours() -> bool:
+    return is_command() and threading.current_thread() is threading.main_thread()
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    del number, frame
+    _end("stopped")
+
+
+def _end(message: str) -> None:
+    try:
+        sys.stdout.flush()
+        # Not by print: the signal may have come in the middle of one.
+        os.write(2, f"asmpg: {message}\n".encode(errors="replace"))
+    finally:
+        os._exit(130)
+
+
+def _raise_elsewhere(unraisable: Any) -> None:
+    """An interrupt in a destructor is told and forgotten by Python; ask for another one."""
+    if issubclass(unraisable.exc_type, KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+    else:
+        sys.__unraisablehook__(unraisable)

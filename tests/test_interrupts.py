@@ -1,0 +1,62 @@
+"""Ctrl-C ends the command line with one line and exit code 130, whenever it comes."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals to other processes")
+
+
+def start(*arguments, options=()):
+    return subprocess.Popen(
+        [sys.executable, *options, "-m", "asmpg", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_for(process, words):
+    """Read standard error up to a line that has `words`."""
+    for line in process.stderr:
+        if words in line:
+            return
+    raise AssertionError(f"{words!r} was never said")
+
+
+def interrupted(process, *, times=1):
+    """What is left of standard error after Ctrl-C, given `times` in a row."""
+    for _ in range(times):
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.3)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in errors
+    assert "Exception ignored" not in errors
+    return errors.splitlines()
+
+
+@pytest.mark.parametrize("module", ["gymnasium.core", "rich", "jax._src.core", "asmpg.methods"])
+def test_ctrl_c_while_modules_are_imported(module, tmp_path):
+    process = start("train", "CheeseMaze", "--out", tmp_path / "run", options=["-X", "importtime"])
+    wait_for(process, f" {module}\n")
+    assert interrupted(process)[-1] == "asmpg: stopped"
+    assert not (tmp_path / "run").exists()
+
+
+def test_three_times_ctrl_c_while_training(tmp_path):
+    """The second one does not wait for the chunk in hand, which is endless here."""
+    out = tmp_path / "run"
+    small = ["--method=asmpg", "--policy=tabular", "--num-states=2", "--evaluation-episodes=1"]
+    endless = ["--steps=2_000_000_000", "--evaluate-every=2_000_000_000", "--seeds=1"]
+    process = start("train", "CheeseMaze", *small, *endless, "--out", out)
+    wait_for(process, "compiled in")
+    time.sleep(1)
+    assert interrupted(process, times=3) == [
+        f"asmpg: stopped; go on with: asmpg train --resume {out}"
+    ]

@@ -271,6 +271,9 @@ def test_a_killed_study_does_only_what_is_missing_and_ends_alike(tmp_path):
         assert start(path).wait(timeout=300) == 0
     session = folder.sessions()[-1]
     assert session["jobs"].keys() == {name for name, finished in began.items() if not finished}
+    for job in folder.study.jobs():
+        one, other = (StudyFolder(path).best_path(job).read_bytes() for path in (killed, whole))
+        assert one == other
     assert tables(killed, tmp_path / "a") == tables(whole, tmp_path / "b")
     assert len(tables(whole, tmp_path / "b")[0].splitlines()) == 1 + 4
     # All done: a third start does nothing, not even record a session.

@@ -67,10 +67,18 @@ class StudyFolder:
         """Where the job tells how it goes."""
         return self.path / "logs" / f"{job.name}.log"
 
-    def finished(self, job: Job) -> bool:
+    def best_path(self, job: Job) -> Path:
+        """Where the fresh scores of the job's best checkpoints lie."""
+        return self.run_path(job) / "best.json"
+
+    def trained(self, job: Job) -> bool:
         """Whether the run of a job is there, whole."""
         run = self.run_path(job)
         return (run / "config.json").is_file() and RunFolder(run).finished()
+
+    def finished(self, job: Job) -> bool:
+        """Whether nothing is left to do of a job: it is trained, and its best are measured."""
+        return self.trained(job) and self.best_path(job).is_file()
 
     def evaluations(self, job: Job) -> int:
         """How many rows of metrics the job has written."""

@@ -167,7 +167,7 @@ def test_what_cannot_be_told_apart_is_not_told_apart(tmp_path):
     noise = np.random.default_rng(0)
     folder = make_up(prepare(tmp_path, study()), lambda *_: float(noise.normal()))
     found = answer(results := collect(folder), summarise(results))
-    assert any("not to be told from" in sentence for sentence in found.environments.values())
+    assert any("indistinguishable from" in sentence for sentence in found.environments.values())
     assert any("open in" in sentence for sentence in found.against.values())
 
 

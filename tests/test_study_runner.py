@@ -319,7 +319,7 @@ def test_a_failed_job_is_listed_and_the_rest_reported(tmp_path, capsys, monkeypa
     assert sorted(submit) == ["CheeseMaze/three", "CheeseMaze/two"]
     output = capsys.readouterr()
     assert "1 of 2 jobs failed; the same command tries them again" in output.err
-    assert "CheeseMaze/three, after 1 attempts: ended with status 2" in output.err
+    assert "CheeseMaze/three, after 1 attempt: ended with status 2" in output.err
     assert "is damaged" in output.err
     assert "two states" in output.out
     assert "1 of 2 runs are missing" in (out / "report.html").read_text()

@@ -68,7 +68,7 @@ class Summary:
     comparisons: dict[tuple[str | None, str, str, str], Comparison]
 
     def winner(self, environment: str) -> tuple[Cell, list[Cell]]:
-        """The highest final interquartile mean, and those that cannot be told from it."""
+        """The highest final interquartile mean, and those indistinguishable from it."""
         cells = [cell for cell in self.cells.values() if cell.environment == environment]
         first = max(cells, key=lambda cell: cell.final.value)
         close = []

@@ -20,6 +20,11 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f}\N{NO-BREAK SPACE}%".replace("-", "−")
 
 
+def counted(count: int, name: str) -> str:
+    """`1 seed`, `10 seeds`."""
+    return f"{count:,} {name}" if count == 1 else f"{count:,} {name}s"
+
+
 def listed(names: Sequence[str]) -> str:
     """`a, b and c`."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

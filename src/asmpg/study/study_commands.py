@@ -19,7 +19,7 @@ from asmpg.study._study_folder import StudyFolder, check_folder, study_lock, wri
 from asmpg.study._study_progress import StudyProgress
 from asmpg.study._summary import Summary, summarise
 from asmpg.study._tables import write_tables
-from asmpg.study._words import interval_text, number
+from asmpg.study._words import counted, interval_text, number
 from asmpg.study.executors import LocalExecutor, find_device
 from asmpg.study.report import answer, page
 from asmpg.study.run_commands import read_seeds
@@ -103,11 +103,11 @@ def _show(results: Results, summary: Summary) -> None:
     """The scores, environment by environment, a row for each entry."""
     table = Table(
         title="Interquartile means over seeds, with 95 % intervals",
-        caption="*: ends highest, +: cannot be told from it",
+        caption="*: ends highest, +: indistinguishable from it",
         box=box.SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
     )
-    for heading in ("", "", "last evaluation", "best"):
+    for heading in ("", "", "last evaluation", "best checkpoint"):
         table.add_column(heading, no_wrap=True)
     for environment in results.environments:
         first, close = summary.winner(environment)
@@ -127,7 +127,7 @@ def _account(failed: list[JobState], folder: StudyFolder) -> str:
     """All jobs that failed, and why."""
     jobs = len(folder.study.jobs())
     lines = [
-        f"  {state.job.name}, after {state.attempts} attempts: {state.troubles[-1]}"
+        f"  {state.job.name}, after {counted(state.attempts, 'attempt')}: {state.troubles[-1]}"
         f" (see {folder.log_path(state.job)})"
         for state in failed
     ]

@@ -6,6 +6,7 @@ from asmpg._clock import clock
 from asmpg._files import naming, read_json
 from asmpg.study._results import Results
 from asmpg.study._study_folder import StudyFolder
+from asmpg.study._words import counted
 from asmpg.study.report._html import definitions, table, text
 
 
@@ -23,10 +24,11 @@ def _session(session: dict[str, Any]) -> str:
         f"{name}: {trouble}" for name, job in session["jobs"].items() for trouble in job["troubles"]
     ]
     memory = f", {machine['memory_gib']} GiB" if machine["memory_gib"] else ""
+    cores = counted(machine["cores"], "core")
     facts = {
         "began": session["began"],
         "wall time": clock(session["wall_seconds"]),
-        "machine": f"{machine['processor']}, {machine['cores']} cores{memory}, {machine['system']}",
+        "machine": f"{machine['processor']}, {cores}{memory}, {machine['system']}",
         "jobs at a time": session["jobs_at_a_time"],
         "versions": ", ".join(
             f"{name} {session['made_with'][name]}" for name in ("asmpg", "jax", "python")
@@ -51,5 +53,5 @@ def _runs(folder: StudyFolder, results: Results, sessions: list[dict[str, Any]])
         attempts = sum(record["attempts"] for record in records)
         rows.append([job.name, (clock(seconds), seconds), attempts, device, f"jax {version}"])
     headings = ["run", "time", "attempts", "device", "made with"]
-    count = text(f"{len(rows)} runs: time on one core or device, compilation included")
+    count = text(f"{counted(len(rows), 'run')}: time on one core or device, compilation included")
     return f"<details><summary>{count}</summary>{table(headings, rows, name='runs')}</details>"

@@ -223,6 +223,20 @@ def test_the_time_left_goes_by_the_speed_so_far():
     assert seconds_left(states, 100.0, 1) == pytest.approx(2 * 10 + 3 + 26 + 13)
 
 
+def test_an_update_that_spans_evaluations_counts_for_all_of_them(tmp_path):
+    folder = make_up(prepare(tmp_path, study()), spread_out)
+    job = folder.study.jobs()[0]
+    state = JobState(job, evaluations=folder.evaluations(job))
+    assert (state.share, state.total) == (1.0, 4 * 11)
+    # Two seeds after their first update, and a line that is being written.
+    path = folder.run_path(job) / "metrics.csv"
+    heading = path.read_text().splitlines()[0]
+    path.write_text(f"{heading}\n1952,0,0\n1952,512,0\n5235,0,0\n5235,512,0\n8234,51")
+    assert folder.evaluations(job) == 2 * 6
+    path.unlink()
+    assert folder.evaluations(job) == 0
+
+
 def test_two_runners_do_not_meet(tmp_path, monkeypatch):
     monkeypatch.setattr("asmpg.study._study_folder._LEAVE", 0.2)
     with study_lock(tmp_path), pytest.raises(ValueError, match="worked on by another"):  # noqa: SIM117

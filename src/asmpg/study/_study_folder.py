@@ -1,5 +1,6 @@
 """A study on disk: what it is, its runs, their logs, and a record of each session of work."""
 
+import bisect
 import contextlib
 import json
 from collections.abc import Iterator
@@ -81,9 +82,13 @@ class StudyFolder:
         return self.trained(job) and self.best_path(job).is_file()
 
     def evaluations(self, job: Job) -> int:
-        """How many rows of metrics the job has written."""
+        """How many of the evaluations that are due the job has behind it, all seeds together."""
         path = self.run_path(job) / "metrics.csv"
-        return max(0, path.read_bytes().count(b"\n") - 1) if path.exists() else 0
+        lines = path.read_bytes().splitlines() if path.exists() else []
+        cells = [line.split(b",", 2) for line in lines]
+        last = {each[0]: int(each[1]) for each in cells if len(each) == 3 and each[1].isdigit()}
+        due = job.config.evaluation_steps
+        return sum(bisect.bisect_right(due, steps) for steps in last.values())
 
     def sessions(self) -> list[dict[str, Any]]:
         """The records of all sessions, oldest first."""

@@ -113,9 +113,11 @@ class Progress(Callback):
             if speed and self._phase == "training"
             else ""
         )
+        number = len(self._rows)
+        seeds = f"mean of {number} seeds" if number > 1 else "1 seed"
         return (
-            f"{share}, {self._score.label} {self._mean_score()} "
-            f"(mean of {len(self._rows)} seeds), {speed:,.0f} steps/s{left}"
+            f"{share}, {self._score.label} {self._mean_score()} ({seeds}), "
+            f"{speed:,.0f} steps/s{left}"
         )
 
     def _render(self) -> Group:

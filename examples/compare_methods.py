@@ -16,7 +16,7 @@ from asmpg.training import score_of
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Train each method and draw the means over seeds."""
+    """Train each method and draw a curve for each seed."""
     parser = argparse.ArgumentParser(description="Compare methods and draw their curves.")
     parser.add_argument("--environment", default="CheeseMaze")
     parser.add_argument("--steps", type=int, default=100_000)
@@ -31,7 +31,7 @@ def main(arguments: list[str] | None = None) -> None:
     }
     score = score_of(asmpg.make(given.environment))
     figure, axes = plt.subplots(figsize=(8, 4.5), layout="constrained")
-    for label, method in methods.items():
+    for colour, (label, method) in zip(("C0", "C1", "C2"), methods.items(), strict=True):
         agent = method.learn(
             given.environment,
             steps=given.steps,
@@ -39,19 +39,14 @@ def main(arguments: list[str] | None = None) -> None:
             evaluate_every=max(1, given.steps // 20),
         )
         assert agent.result is not None
-        rows = agent.result.rows
-        # Updates are whole: a seed is evaluated at the first one past the step it is due.
-        targets = agent.result.config.evaluation_steps
-        seeds = agent.result.config.seeds
-        scores = np.asarray(
-            [[row[score.name] for row in rows if row["seed"] == seed] for seed in seeds]
-        )
-        (line,) = axes.plot(targets, scores.mean(axis=0), label=label)
-        axes.fill_between(
-            targets, scores.min(axis=0), scores.max(axis=0), color=line.get_color(), alpha=0.2
-        )
-        print(f"{label}: {score.label} {scores[:, -1].mean():.3g} at the end")
-    axes.set_title(f"{given.environment}: mean and range of {given.seeds} seeds", loc="left")
+        ends = []
+        for number, seed in enumerate(agent.result.config.seeds):
+            rows = [row for row in agent.result.rows if row["seed"] == seed]
+            steps, scores = zip(*((row["steps"], row[score.name]) for row in rows), strict=True)
+            axes.plot(steps, scores, color=colour, label=None if number else label)
+            ends.append(scores[-1])
+        print(f"{label}: {score.label} {np.mean(ends):.3g} at the end, worst {min(ends):.3g}")
+    axes.set_title(f"{given.environment}: a line for each seed", loc="left")
     axes.set_xlabel("environment steps")
     axes.set_ylabel(score.label)
     figure.legend(loc="outside lower center", ncols=3, frameon=False)

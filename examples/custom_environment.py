@@ -50,13 +50,13 @@ class LampAndFork(gymnasium.Env[Any, Any]):
 def main(arguments: list[str] | None = None) -> None:
     """Check, train, save, load, evaluate."""
     parser = argparse.ArgumentParser(description="Train in an environment of your own.")
-    parser.add_argument("--steps", type=int, default=100_000)
+    parser.add_argument("--steps", type=int, default=50_000)
     parser.add_argument("--check-seconds", type=float, default=0.0)
     given = parser.parse_args(arguments)
 
     print(asmpg.check(LampAndFork, seconds=given.check_seconds))
 
-    method = asmpg.ASMPPO(num_states=4, num_environments=16)
+    method = asmpg.ASMPPO(num_states=8, num_environments=16, segment_steps=32)
     agent = method.learn(LampAndFork, steps=given.steps)
 
     with tempfile.TemporaryDirectory() as folder:

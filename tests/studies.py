@@ -1,7 +1,10 @@
 """Small studies, and the runs of larger ones made up without training."""
 
+import json
+
 import numpy as np
 
+from asmpg.study._best_scores import best_episodes
 from asmpg.study._read_study import read_study
 from asmpg.study._study_folder import StudyFolder
 from asmpg.training import RunFolder
@@ -45,18 +48,25 @@ def prepare(path, study, text="# made up\n", **options):
     return StudyFolder.prepare(path, study, source="study.toml", text=text, changes={}, **options)
 
 
-def make_up(folder, score):
-    """Write runs whose seed number `n` scores `score(environment, entry, n, share of the way)`."""
+def make_up(folder, score, *, overshoot=0):
+    """Write runs whose seed number `n` scores `score(environment, entry, n, share of the way)`.
+
+    Evaluations come `overshoot` steps after they are due. The best checkpoint scores what the last
+    evaluation did.
+    """
     for job in folder.study.jobs():
         run = RunFolder.create(folder.run_path(job), job.config)
-        rows = []
+        rows, best = [], []
         for place, seed in enumerate(folder.study.seeds):
             if seed in job.config.seeds:
                 for steps in job.config.evaluation_steps:
                     value = score(job.environment, job.entry, place, steps / job.config.steps)
-                    row = dict.fromkeys(run.columns, value) | {"seed": seed, "steps": steps}
+                    taken = steps + overshoot if steps else 0
+                    row = dict.fromkeys(run.columns, value) | {"seed": seed, "steps": taken}
                     rows.append(row | {"episodes": 0, "updates": 0})
+                best.append(rows[-1] | {"episodes": best_episodes(folder.study)})
         run.write_rows(rows)
+        folder.best_path(job).write_text(json.dumps(best))
     return folder
 
 

@@ -27,6 +27,35 @@ def test_the_blocks_of_a_page_run_in_their_order(page, tmp_path, monkeypatch):
         exec(compile(block, f"{page.name}, block {number}", "exec"), names)
 
 
+@pytest.mark.parametrize(
+    ("page", "measure", "least"),
+    [
+        ("docs/index.md", "exact_reward_per_step", 0.2),
+        ("docs/your-environment.md", "undiscounted_return", 0.9),
+    ],
+)
+@pytest.mark.usefixtures("as_user")
+@pytest.mark.long_running
+def test_what_a_reader_trains_first_is_learned_whatever_the_seed(page, measure, least):
+    block = _first_training(ROOT / page)
+    several = re.sub(r"(\.learn\(.*steps=[\d_]+)\)", r"\1, seeds=3, progress=False)", block)
+    names = {}
+    exec(compile(several, page, "exec"), names)
+    last = {row["seed"]: row[measure] for row in names["agent"].result.rows}
+    assert len(last) == 3
+    assert min(last.values()) >= least, last
+
+
+def test_the_readme_trains_what_the_quick_start_trains():
+    lines = [_first_training(ROOT / page).splitlines() for page in ("README.md", "docs/index.md")]
+    first, second = ([line for line in block if ".learn(" in line] for block in lines)
+    assert first == second
+
+
+def _first_training(page):
+    return next(block for block in blocks(page, "python") if ".learn(" in block)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_the_commands_of_a_page_are_understood(page):
     for block in blocks(page, "sh"):

@@ -98,6 +98,32 @@ def test_tables_say_what_the_runs_say(results, tmp_path):
     assert float(curves[10]["standard_error"]) == pytest.approx(0.0129099 / 2, rel=1e-5)
 
 
+def test_steps_are_those_that_were_taken(tmp_path):
+    folder = make_up(prepare(tmp_path / "study", study()), spread_out, overshoot=24)
+    results = collect(folder)
+    assert results.missing == ()
+    assert results.curves["CheeseMaze", "asmpg"].steps[[0, 1, -1]].tolist() == [0, 124, 1024]
+    write_tables(results, summarise(results), tmp_path)
+    first = rows(tmp_path / "results.csv")[0]
+    assert (first["steps"], first["steps_to_90"]) == ("1024", "1024")
+    assert rows(tmp_path / "curves.csv")[1]["steps"] == "124"
+    # The budget is what was asked for.
+    assert rows(tmp_path / "summary.csv")[0]["steps"] == "1000"
+
+
+def test_the_best_are_those_measured_again(tmp_path):
+    folder = make_up(prepare(tmp_path / "study", study()), spread_out)
+    path = folder.best_path(folder.study.jobs()[0])
+    path.write_text(
+        json.dumps([e | {"reward_per_step": 0.5} for e in json.loads(path.read_text())])
+    )
+    results = collect(folder)
+    write_tables(results, summarise(results), tmp_path)
+    first = rows(tmp_path / "results.csv")[0]
+    assert (first["final"], first["best"], first["best_episodes"]) == ("0.9", "0.5", "1000")
+    assert rows(tmp_path / "summary.csv")[0]["best_iqm"] == "0.5"
+
+
 def test_exact_scores_are_taken_where_asked_for(tmp_path):
     folder = prepare(tmp_path, study(scores="exact", environments=["CheeseMaze"]))
     make_up(folder, spread_out)
@@ -108,6 +134,7 @@ def test_exact_scores_are_taken_where_asked_for(tmp_path):
         lines += [",".join((row | {"exact_reward_per_step": exact}).values()) for row in table]
         path.write_text("\n".join(lines) + "\n")
     results = collect(StudyFolder(tmp_path))
+    assert results.curves["CheeseMaze", "asmpg"].best[0] == 0.9
     assert (results.curves["CheeseMaze", "asmpg"].scores == 7.5).all()
     assert results.curves["CheeseMaze", "ais-kl"].final.max() == 0.53
 
@@ -140,7 +167,7 @@ def test_what_cannot_be_told_apart_is_not_told_apart(tmp_path):
     noise = np.random.default_rng(0)
     folder = make_up(prepare(tmp_path, study()), lambda *_: float(noise.normal()))
     found = answer(results := collect(folder), summarise(results))
-    assert any("not to be told from" in sentence for sentence in found.environments.values())
+    assert any("indistinguishable from" in sentence for sentence in found.environments.values())
     assert any("open in" in sentence for sentence in found.against.values())
 
 

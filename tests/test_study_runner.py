@@ -223,6 +223,20 @@ def test_the_time_left_goes_by_the_speed_so_far():
     assert seconds_left(states, 100.0, 1) == pytest.approx(2 * 10 + 3 + 26 + 13)
 
 
+def test_an_update_that_spans_evaluations_counts_for_all_of_them(tmp_path):
+    folder = make_up(prepare(tmp_path, study()), spread_out)
+    job = folder.study.jobs()[0]
+    state = JobState(job, evaluations=folder.evaluations(job))
+    assert (state.share, state.total) == (1.0, 4 * 11)
+    # Two seeds after their first update, and a line that is being written.
+    path = folder.run_path(job) / "metrics.csv"
+    heading = path.read_text().splitlines()[0]
+    path.write_text(f"{heading}\n1952,0,0\n1952,512,0\n5235,0,0\n5235,512,0\n8234,51")
+    assert folder.evaluations(job) == 2 * 6
+    path.unlink()
+    assert folder.evaluations(job) == 0
+
+
 def test_two_runners_do_not_meet(tmp_path, monkeypatch):
     monkeypatch.setattr("asmpg.study._study_folder._LEAVE", 0.2)
     with study_lock(tmp_path), pytest.raises(ValueError, match="worked on by another"):  # noqa: SIM117
@@ -271,6 +285,9 @@ def test_a_killed_study_does_only_what_is_missing_and_ends_alike(tmp_path):
         assert start(path).wait(timeout=300) == 0
     session = folder.sessions()[-1]
     assert session["jobs"].keys() == {name for name, finished in began.items() if not finished}
+    for job in folder.study.jobs():
+        one, other = (StudyFolder(path).best_path(job).read_bytes() for path in (killed, whole))
+        assert one == other
     assert tables(killed, tmp_path / "a") == tables(whole, tmp_path / "b")
     assert len(tables(whole, tmp_path / "b")[0].splitlines()) == 1 + 4
     # All done: a third start does nothing, not even record a session.
@@ -316,7 +333,7 @@ def test_a_failed_job_is_listed_and_the_rest_reported(tmp_path, capsys, monkeypa
     assert sorted(submit) == ["CheeseMaze/three", "CheeseMaze/two"]
     output = capsys.readouterr()
     assert "1 of 2 jobs failed; the same command tries them again" in output.err
-    assert "CheeseMaze/three, after 1 attempts: ended with status 2" in output.err
+    assert "CheeseMaze/three, after 1 attempt: ended with status 2" in output.err
     assert "is damaged" in output.err
     assert "two states" in output.out
     assert "1 of 2 runs are missing" in (out / "report.html").read_text()

@@ -1,44 +1,59 @@
 """What the runs of a study came to: the score of every seed at every evaluation."""
 
 import dataclasses
+import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from asmpg._check import check_number, check_one_of
 from asmpg._errors import CheckpointError
 from asmpg._files import naming, read_json
 from asmpg.envs import make
+from asmpg.study._best_scores import best_scores
+from asmpg.study._seed_curves import SeedCurve, common_grid, seed_curves
 from asmpg.study._study import Job, Study
 from asmpg.study._study_folder import StudyFolder, write_text
 from asmpg.study._yardstick_lines import KNOWN_BY, Line, goal, yardstick_lines
-from asmpg.training import Row, RunFolder, Score, score_of
+from asmpg.training import RunFolder, Score, score_of
 
 
 @dataclasses.dataclass(frozen=True)
 class Curves:
-    """An entry in an environment: the seeds that are whole, one row of scores each.
+    """An entry in an environment: the seeds that are whole, each with its evaluations.
 
-    `steps` are those asked for; a seed overshoots them by a part of an update.
+    `targets` are the steps at which evaluations were due. `best` are the scores of each seed's best
+    checkpoint on fresh episodes, `best_steps` the steps at which it was taken.
     """
 
     seeds: tuple[int, ...]
-    steps: Float[np.ndarray, " evaluations"]
-    scores: Float[np.ndarray, "seeds evaluations"]
+    targets: tuple[int, ...]
+    own: tuple[SeedCurve, ...]
+    best: Float[np.ndarray, " seeds"]
+    best_steps: Int[np.ndarray, " seeds"]
 
     @property
     def final(self) -> Float[np.ndarray, " seeds"]:
         """The score of each seed at its last evaluation."""
-        return self.scores[:, -1]
+        return np.asarray([each.scores[-1] for each in self.own])
 
     @property
-    def best(self) -> Float[np.ndarray, " seeds"]:
-        """The score of each seed at its best evaluation."""
-        return self.scores.max(axis=1)
+    def steps(self) -> Float[np.ndarray, " evaluations"]:
+        """Where all seeds are compared: their mean steps at evaluations."""
+        return self._grid[0]
+
+    @property
+    def scores(self) -> Float[np.ndarray, "seeds evaluations"]:
+        """The scores of all seeds there."""
+        return self._grid[1]
+
+    @functools.cached_property
+    def _grid(self) -> tuple[np.ndarray, np.ndarray]:
+        return common_grid(self.targets, self.own)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,14 +101,7 @@ def collect(folder: StudyFolder) -> Results:
             parts.setdefault((job.environment, job.entry), []).append(curves)
         if curves is None or len(curves.seeds) < len(job.config.seeds):
             missing.append(job.name)
-    joined = {
-        key: Curves(
-            tuple(seed for part in own for seed in part.seeds),
-            own[0].steps,
-            np.concatenate([part.scores for part in own]),
-        )
-        for key, own in parts.items()
-    }
+    joined = {key: _join(own) for key, own in parts.items()}
     lines = {name: _lines(folder, environments[name], scores[name]) for name in environments}
     return Results(study, scores, lines, joined, tuple(missing))
 
@@ -102,17 +110,34 @@ def _read(folder: StudyFolder, job: Job, score: Score) -> Curves | None:
     run = folder.run_path(job)
     if not (run / "config.json").is_file():
         return None
-    by_seed: dict[int, list[Row]] = {}
-    for row in RunFolder(run).rows():
-        by_seed.setdefault(int(row["seed"]), []).append(row)
-    steps = job.config.evaluation_steps
-    whole = [seed for seed in job.config.seeds if len(by_seed.get(seed, ())) == len(steps)]
+    rows = RunFolder(run).rows()
+    ends = {int(row["seed"]): row["steps"] for row in rows}
+    whole = tuple(seed for seed in job.config.seeds if ends.get(seed, 0) >= job.config.steps)
     if not whole:
         return None
-    exact = folder.study.scores == "exact" and not np.isnan(by_seed[whole[0]][0][score.exact])
+    known = next(row[score.exact] for row in rows if row["seed"] == whole[0])
+    exact = folder.study.scores == "exact" and not np.isnan(known)
     name = score.exact if exact else score.name
-    table = [[float(row[name]) for row in by_seed[seed]] for seed in whole]
-    return Curves(tuple(whole), np.asarray(steps, float), np.asarray(table))
+    curves = seed_curves(rows, name)
+    best = best_scores(folder, job, whole)
+    return Curves(
+        whole,
+        job.config.evaluation_steps,
+        tuple(curves[seed] for seed in whole),
+        np.asarray([float(best[seed][name]) for seed in whole]),
+        np.asarray([int(best[seed]["steps"]) for seed in whole]),
+    )
+
+
+def _join(parts: Sequence[Curves]) -> Curves:
+    """The seeds of several jobs together."""
+    return Curves(
+        tuple(seed for part in parts for seed in part.seeds),
+        parts[0].targets,
+        tuple(each for part in parts for each in part.own),
+        np.concatenate([part.best for part in parts]),
+        np.concatenate([part.best_steps for part in parts]),
+    )
 
 
 def _lines(folder: StudyFolder, environment: Any, score: Score) -> dict[str, Line]:

@@ -1,5 +1,6 @@
 """A study on disk: what it is, its runs, their logs, and a record of each session of work."""
 
+import bisect
 import contextlib
 import json
 from collections.abc import Iterator
@@ -67,15 +68,27 @@ class StudyFolder:
         """Where the job tells how it goes."""
         return self.path / "logs" / f"{job.name}.log"
 
-    def finished(self, job: Job) -> bool:
+    def best_path(self, job: Job) -> Path:
+        """Where the fresh scores of the job's best checkpoints lie."""
+        return self.run_path(job) / "best.json"
+
+    def trained(self, job: Job) -> bool:
         """Whether the run of a job is there, whole."""
         run = self.run_path(job)
         return (run / "config.json").is_file() and RunFolder(run).finished()
 
+    def finished(self, job: Job) -> bool:
+        """Whether nothing is left to do of a job: it is trained, and its best are measured."""
+        return self.trained(job) and self.best_path(job).is_file()
+
     def evaluations(self, job: Job) -> int:
-        """How many rows of metrics the job has written."""
+        """How many of the evaluations that are due the job has behind it, all seeds together."""
         path = self.run_path(job) / "metrics.csv"
-        return max(0, path.read_bytes().count(b"\n") - 1) if path.exists() else 0
+        lines = path.read_bytes().splitlines() if path.exists() else []
+        cells = [line.split(b",", 2) for line in lines]
+        last = {each[0]: int(each[1]) for each in cells if len(each) == 3 and each[1].isdigit()}
+        due = job.config.evaluation_steps
+        return sum(bisect.bisect_right(due, steps) for steps in last.values())
 
     def sessions(self) -> list[dict[str, Any]]:
         """The records of all sessions, oldest first."""

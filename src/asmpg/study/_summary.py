@@ -19,7 +19,7 @@ from asmpg.study.statistics import (
 
 #: Shares of the way from random to the history optimum that a seed is timed to.
 SHARES = (0.9, 0.95)
-#: What is compared of a seed: its last evaluation, or its best.
+#: What is compared of a seed: its last evaluation, or its best checkpoint on fresh episodes.
 MEASURES: dict[str, Callable[[Curves], Float[np.ndarray, " seeds"]]] = {
     "final": lambda curves: curves.final,
     "best": lambda curves: curves.best,
@@ -30,7 +30,8 @@ MEASURES: dict[str, Callable[[Curves], Float[np.ndarray, " seeds"]]] = {
 class Cell:
     """An entry in an environment: interquartile means, and steps to each of `SHARES` by seed.
 
-    The steps are infinite where a seed does not get there and stay, `None` without yardsticks.
+    Steps are those that the seed took, infinite if it does not get there and stay; `None` without
+    yardsticks.
     """
 
     environment: str
@@ -67,7 +68,7 @@ class Summary:
     comparisons: dict[tuple[str | None, str, str, str], Comparison]
 
     def winner(self, environment: str) -> tuple[Cell, list[Cell]]:
-        """The highest final interquartile mean, and those that cannot be told from it."""
+        """The highest final interquartile mean, and those indistinguishable from it."""
         cells = [cell for cell in self.cells.values() if cell.environment == environment]
         first = max(cells, key=lambda cell: cell.final.value)
         close = []
@@ -126,7 +127,7 @@ def _cell(results: Results, environment: str, entry: str) -> Cell:
 
 
 def _times(curves: Curves, threshold: float) -> Float[np.ndarray, " seeds"]:
-    return np.asarray([steps_to(curves.steps, scores, threshold) for scores in curves.scores])
+    return np.asarray([steps_to(each.steps, each.scores, threshold) for each in curves.own])
 
 
 def _overall(results: Results) -> dict[tuple[str, str], Interval]:

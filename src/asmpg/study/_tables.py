@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from asmpg.study._best_scores import best_episodes
 from asmpg.study._results import Results
 from asmpg.study._study_folder import write_text
 from asmpg.study._summary import SHARES, Summary
@@ -45,7 +46,7 @@ def summary_rows(results: Results, summary: Summary) -> list[Row]:
                 "entry": entry,
                 "label": results.study.entry(entry).label,
                 "score": results.scores[environment].name,
-                "steps": int(results.curves[environment, entry].steps[-1]),
+                "steps": results.curves[environment, entry].targets[-1],
                 "seeds": len(final),
                 **_spread("final_iqm", cell.final),
                 "final_mean": final.mean(),
@@ -71,19 +72,20 @@ def _results(results: Results, summary: Summary) -> Iterable[Row]:
         for entry in results.entries(environment):
             curves, cell = results.curves[environment, entry], summary.cells[environment, entry]
             for place, seed in enumerate(curves.seeds):
-                scores = curves.scores[place]
-                normalised = results.normalised(environment, scores)
+                ends = np.asarray([curves.final[place], curves.best[place]])
+                normalised = results.normalised(environment, ends)
                 row: Row = {
                     "environment": environment,
                     "entry": entry,
                     "seed": seed,
                     "score": results.scores[environment].name,
-                    "steps": int(curves.steps[-1]),
-                    "final": scores[-1],
-                    "best": scores.max(),
-                    "best_steps": int(curves.steps[scores.argmax()]),
-                    "normalised_final": None if normalised is None else normalised[-1],
-                    "normalised_best": None if normalised is None else normalised.max(),
+                    "steps": int(curves.own[place].steps[-1]),
+                    "final": ends[0],
+                    "best": ends[1],
+                    "best_steps": int(curves.best_steps[place]),
+                    "best_episodes": best_episodes(results.study),
+                    "normalised_final": None if normalised is None else normalised[0],
+                    "normalised_best": None if normalised is None else normalised[1],
                 }
                 for share in SHARES:
                     steps = cell.steps_to[share]
@@ -120,7 +122,7 @@ def _curves(results: Results) -> Iterable[Row]:
                 yield {
                     "environment": environment,
                     "entry": entry,
-                    "steps": int(steps),
+                    "steps": round(steps),
                     "mean": scores.mean(),
                     "standard_error": None if error is None else error[place],
                     "median": np.median(scores),

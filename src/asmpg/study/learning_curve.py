@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from asmpg.envs import Environment, registered_names
+from asmpg.study._seed_curves import common_grid, seed_curves
 from asmpg.study._yardstick_lines import yardstick_lines
 from asmpg.study.figures import draw_yardsticks, short_number
-from asmpg.training import Row, RunConfig, RunFolder, Score, score_of
+from asmpg.training import RunConfig, RunFolder, Score, score_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,18 +31,17 @@ def plot(run: str | Path, out: str | Path | None = None, *, trust: bool = False)
     folder = RunFolder(run)
     program = folder.config.build(_environment(folder.config, trust=trust))
     score = score_of(program.environment)
-    rows = folder.rows()
-    if not rows:
+    if not folder.rows():
         raise ValueError(f"{run} has no evaluations yet")
     figure = Figure(figsize=(8, 4.5), layout="constrained")
     axes = figure.subplots()
-    _draw_seeds(axes, folder, rows, score)
+    draw_run(axes, folder, score)
     lines = yardstick_lines(program.environment, score, discount=program.discount)
     draw_yardsticks(axes, lines)
     axes.set_title(f"{program.environment.name}, {folder.config.method}", loc="left")
     axes.set_xlabel("environment steps")
     axes.set_ylabel(score.label)
-    axes.set_xlim(0, folder.config.steps)
+    axes.set_xlim(0, max(folder.config.steps, axes.dataLim.x1))
     axes.xaxis.set_major_formatter(lambda value, _: short_number(value))
     axes.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside lower center", ncols=4, frameon=False, fontsize=9)
@@ -60,51 +60,38 @@ def _environment(config: RunConfig, *, trust: bool) -> Environment[Any] | None:
     return config.place(trust=trust).environment
 
 
-def _draw_seeds(axes: "Axes", folder: RunFolder, rows: list[Row], score: Score) -> None:
-    steps = np.asarray(folder.config.evaluation_steps)
+def draw_run(axes: "Axes", folder: RunFolder, score: Score) -> None:
+    """Draw every seed at the steps it took, and their mean as far as all of them are."""
+    rows = folder.rows()
     # The exact value is that of the policy that draws; with greedy evaluations, it is another one.
     known = not np.isnan(rows[0][score.exact]) and not folder.config.greedy
-    main = score.exact if known else score.name
-    curves = [_curve(rows, seed, main) for seed in folder.config.seeds]
-    curves = [curve for curve in curves if len(curve)]
-    several = len(curves) > 1
-    which = f"mean of {len(curves)} seeds" if several else f"seed {rows[0]['seed']}"
-    common = min(map(len, curves))
-    for curve in curves:
-        axes.plot(steps[: len(curve)], curve, color="0.6", linewidth=0.7, zorder=2)
-    table = np.stack([curve[:common] for curve in curves])
-    mean, x = table.mean(axis=0), steps[:common]
+    curves = list(seed_curves(rows, score.exact if known else score.name).values())
+    reached = min(each.steps[-1] for each in curves)
+    targets = [steps for steps in folder.config.evaluation_steps if steps <= reached]
+    steps, table = common_grid(targets, curves)
+    mean, several = table.mean(axis=0), len(curves) > 1
+    name = f"mean of {len(curves)} seeds" if several else "1 seed"
     kind = "exact" if known else "sampled"
+    axes.plot(steps, mean, color="black", linewidth=2, zorder=4, label=f"{name}, {kind}")
     if several:
+        for each in curves:
+            axes.plot(each.steps, each.scores, color="0.6", linewidth=0.7, zorder=2)
         axes.plot([], [], color="0.6", linewidth=0.7, label="each seed")
-    axes.plot(x, mean, color="black", linewidth=2, zorder=4, label=f"{which}, {kind}")
-    if several:
         error = table.std(axis=0, ddof=1) / np.sqrt(len(curves))
-        axes.fill_between(
-            x,
-            mean - error,
-            mean + error,
-            color="0.8",
-            zorder=1,
-            label="± standard error",
-        )
+        low, high = mean - error, mean + error
+        axes.fill_between(steps, low, high, color="0.8", zorder=1, label="± standard error")
     if known:
-        sampled = [_curve(rows, seed, score.name)[:common] for seed in folder.config.seeds]
-        sampled = np.stack([curve for curve in sampled if len(curve)])
+        sampled = list(seed_curves(rows, score.name).values())
         axes.plot(
-            x,
-            sampled.mean(axis=0),
+            steps,
+            common_grid(targets, sampled)[1].mean(axis=0),
             linestyle="none",
             marker="o",
-            markevery=-(-common // 50),
+            markevery=-(-len(steps) // 50),
             markersize=3.5,
             markerfacecolor="white",
             markeredgecolor="black",
             markeredgewidth=0.7,
             zorder=3,
-            label=f"{which}, sampled",
+            label=f"{name}, sampled",
         )
-
-
-def _curve(rows: list[Row], seed: int, name: str) -> np.ndarray:
-    return np.asarray([row[name] for row in rows if row["seed"] == seed])

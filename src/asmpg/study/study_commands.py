@@ -104,11 +104,11 @@ def _show(results: Results, summary: Summary) -> None:
     """The scores, environment by environment, a row for each entry."""
     table = Table(
         title="Interquartile means over seeds, with 95 % intervals",
-        caption="*: ends highest, +: cannot be told from it",
+        caption="*: ends highest, +: indistinguishable from it",
         box=box.SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
     )
-    for heading in ("", "", "last evaluation", "best"):
+    for heading in ("", "", "last evaluation", "best checkpoint"):
         table.add_column(heading, no_wrap=True)
     for environment in results.environments:
         first, close = summary.winner(environment)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 def main() -> int:
-    """Settle on a core, then train; nothing heavy is imported before."""
+    """Settle on a core, then train and measure; nothing heavy is imported before."""
     parser = argparse.ArgumentParser(prog="asmpg.study.worker")
     parser.add_argument("folder", type=Path)
     parser.add_argument("job")
@@ -35,6 +35,7 @@ def _leave_with_parent() -> None:
 
 
 def _train(path: Path, name: str) -> int:
+    from asmpg.study._best_scores import write_best_scores
     from asmpg.study._study_folder import StudyFolder
     from asmpg.training import TrainingError, train
 
@@ -43,6 +44,7 @@ def _train(path: Path, name: str) -> int:
     run = folder.run_path(job)
     try:
         train(job.config, run, resume=(run / "config.json").exists())
+        write_best_scores(folder, job)
     except (TrainingError, ValueError):
         traceback.print_exc()
         return 2

@@ -1,9 +1,10 @@
-"""The best evaluation of each seed, as box plots."""
+"""The best checkpoint of each seed on fresh episodes, as box plots."""
 
+import math
 from typing import TYPE_CHECKING
 
 from asmpg.study._results import Results
-from asmpg.study.figures._panels import method_rows, panels
+from asmpg.study.figures._panels import make_room, method_rows, panels
 from asmpg.study.figures._style import styles
 from asmpg.study.figures._yardsticks import YARDSTICK_STYLES
 
@@ -11,13 +12,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def best_checkpoints(results: Results) -> "Figure":
+def best_checkpoints(results: Results, columns: int) -> "Figure":
     """A panel for each environment, a box for each method: quartiles, median, all seeds as dots."""
     from matplotlib.lines import Line2D
 
     names = [entry.name for entry in results.study.entries]
     looks = styles(names)
-    figure, grid = panels(results.environments, height=0.9 + 0.36 * len(names), sharey=True)
+    height = 0.9 + 0.36 * len(names)
+    figure, grid = panels(results.environments, columns=columns, height=height, sharey=True)
     drawn = set()
     for axes, environment in zip(grid, results.environments, strict=False):
         rows = method_rows(results, axes, names)
@@ -51,5 +53,7 @@ def best_checkpoints(results: Results) -> "Figure":
         if name in drawn
     ]
     if handles:
-        figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
+        abreast = max(1, int(figure.get_figwidth() // 2.5))
+        make_room(figure, math.ceil(len(handles) / abreast))
+        figure.legend(handles=handles, loc="outside lower center", ncols=abreast, frameon=False)
     return figure

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from asmpg.study._best_scores import best_episodes
 from asmpg.study._results import Results
 from asmpg.study._summary import SHARES, Summary
 from asmpg.study._words import percent
@@ -12,20 +13,34 @@ from asmpg.study.figures._best_checkpoints import best_checkpoints
 from asmpg.study.figures._improvement import improvement
 from asmpg.study.figures._interquartile_means import interquartile_means
 from asmpg.study.figures._learning_curves import learning_curves
-from asmpg.study.figures._save import save
+from asmpg.study.figures._save import save, save_svg
 from asmpg.study.figures._steps_to import steps_to_share
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+#: Panels side by side: on paper and wide screens, and on narrow ones.
+_WIDE, _NARROW = 3, 1
+
+
 class Picture(NamedTuple):
-    """A figure on disk and what it shows."""
+    """A figure on disk and what it shows; `narrow` is the SVG for narrow screens."""
 
     name: str
     title: str
     caption: str
     paths: tuple[Path, ...]
+    narrow: Path
+
+
+class FigureOfStudy(NamedTuple):
+    """A figure of a study; `draw` takes the number of panels side by side."""
+
+    name: str
+    title: str
+    caption: str
+    draw: "Callable[[int], Figure]"
 
 
 def draw_figures(results: Results, summary: Summary, folder: Path) -> list[Picture]:
@@ -33,60 +48,60 @@ def draw_figures(results: Results, summary: Summary, folder: Path) -> list[Pictu
     if importlib.util.find_spec("matplotlib") is None:
         raise ImportError("figures need matplotlib: pip install matplotlib")
     pictures = []
-    for name, title, caption, draw in _figures(results, summary):
-        paths = tuple(save(draw(), folder, name))
-        pictures.append(Picture(name, title, caption, paths))
+    for name, title, caption, draw in figures(results, summary):
+        paths = tuple(save(draw(_WIDE), folder, name))
+        narrow = save_svg(draw(_NARROW), folder / f"{name}-narrow.svg")
+        pictures.append(Picture(name, title, caption, paths, narrow))
     return pictures
 
 
-def _figures(
-    results: Results, summary: Summary
-) -> list[tuple[str, str, str, Callable[[], "Figure"]]]:
+def figures(results: Results, summary: Summary) -> list[FigureOfStudy]:
+    """The figures that the results allow."""
     share = SHARES[-1]
     first = results.study.entries[0]
-    figures: list[tuple[str, str, str, Callable[[], Figure]]] = [
-        (
+    drawn = [
+        FigureOfStudy(
             "learning_curves",
             "Learning curves",
             "The score at each evaluation, mean over seeds; the band is one standard error. "
             "Black lines are the values of policies of three kinds.",
-            lambda: learning_curves(results),
+            lambda columns: learning_curves(results, columns),
         ),
-        (
+        FigureOfStudy(
             "best_checkpoints",
             "Best checkpoint of each seed",
-            "The best evaluation of each seed: box from quartile to quartile, thick line at the "
-            "median, a dot for each seed. Picking the best of many noisy evaluations flatters "
-            "all methods alike.",
-            lambda: best_checkpoints(results),
+            f"The best checkpoint of each seed, scored on {best_episodes(results.study):,} fresh "
+            "episodes: box from quartile to quartile, thick line at the median, a dot for each "
+            "seed.",
+            lambda columns: best_checkpoints(results, columns),
         ),
-        (
+        FigureOfStudy(
             "interquartile_means",
             "Interquartile means",
             "The mean of the middle half of the seeds, with 95 % bootstrap intervals, stratified "
-            "by environment in the panel for all.",
-            lambda: interquartile_means(results, summary),
+            "by environment where there is a panel for all.",
+            lambda columns: interquartile_means(results, summary, columns),
         ),
     ]
     compared = any(first.name in (pair.ours, pair.theirs) for pair in summary.comparisons.values())
     if compared:
-        figures.append(
-            (
+        drawn.append(
+            FigureOfStudy(
                 "probability_of_improvement",
                 f"{first.label} against each other method",
                 f"The probability that a seed of {first.label} ends higher than a seed of the "
                 "other method, ties counted half, with 95 % bootstrap intervals.",
-                lambda: improvement(results, summary),
+                lambda columns: improvement(results, summary, columns),
             )
         )
     if any(cell.steps_to[share] is not None for cell in summary.cells.values()):
-        figures.append(
-            (
+        drawn.append(
+            FigureOfStudy(
                 f"steps_to_{100 * share:.0f}",
                 f"Steps to {percent(share)}",
                 f"Environment steps until a seed reaches {percent(share)} of the way from random "
                 "to the history optimum, and never falls below it again.",
-                lambda: steps_to_share(results, summary, share),
+                lambda columns: steps_to_share(results, summary, share, columns),
             )
         )
-    return figures
+    return drawn

@@ -4,23 +4,24 @@ from typing import TYPE_CHECKING
 
 from asmpg.study._results import Results
 from asmpg.study._summary import Summary
-from asmpg.study.figures._panels import interval_row, method_rows, panels
+from asmpg.study.figures._panels import interval_row, label_below, method_rows, panels
 from asmpg.study.figures._style import styles
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def interquartile_means(results: Results, summary: Summary) -> "Figure":
+def interquartile_means(results: Results, summary: Summary, columns: int) -> "Figure":
     """A panel for each environment, and one for all, normalised: last evaluation and best.
 
-    Filled markers are the last evaluations, white ones the best.
+    Filled markers are the last evaluations, white ones the best checkpoints.
     """
     names = [entry.name for entry in results.study.entries]
     looks = styles(names)
-    everything = ["all, normalised"] if summary.overall else []
+    everything = ["all, normalised"] if summary.overall and len(results.environments) > 1 else []
     titles = [*results.environments, *everything]
-    figure, grid = panels(titles, height=0.9 + 0.4 * len(names), sharey=True)
+    height = 0.9 + 0.4 * len(names)
+    figure, grid = panels(titles, columns=columns, height=height, sharey=True)
     for axes, environment in zip(grid, results.environments, strict=False):
         rows = method_rows(results, axes, names)
         for entry in results.entries(environment):
@@ -36,10 +37,10 @@ def interquartile_means(results: Results, summary: Summary) -> "Figure":
             place = rows[entry] + (0.16 if measure == "final" else -0.16)
             interval_row(axes, place, interval, looks[entry], **white)
         axes.set_xlabel("0: random, 1: history optimum")
-    figure.supxlabel(
-        "interquartile mean over seeds, 95 % bootstrap interval; "
-        "filled: last evaluation, white: best evaluation of each seed",
-        fontsize=10,
+    label_below(
+        figure,
+        "interquartile mean over seeds, 95 % bootstrap interval; filled: last evaluation, "
+        "white: best checkpoint of each seed on fresh episodes",
     )
     return figure
 

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 _MARKERS = 8
 
 
-def learning_curves(results: Results) -> "Figure":
+def learning_curves(results: Results, columns: int) -> "Figure":
     """A panel for each environment: means with bands of one standard error, and yardsticks."""
     names = results.environments
-    figure, grid = panels(names, height=3.4, spare=True)
+    figure, grid = panels(names, columns=columns, height=3.4, spare=True)
     for axes, environment in zip(grid, names, strict=False):
         _draw(axes, results, environment)
     _legend(grid[-1], results)
@@ -58,7 +58,7 @@ def _draw(axes: "Axes", results: Results, environment: str) -> None:
                 zorder=2,
             )
     draw_yardsticks(axes, results.yardsticks[environment], labels=False)
-    axes.set_xlim(0, max(results.curves[environment, entry].steps[-1] for entry in entries))
+    axes.set_xlim(0, 1.01 * max(results.curves[environment, entry].steps[-1] for entry in entries))
     axes.set_xlabel("environment steps")
     axes.set_ylabel(results.scores[environment].label)
     axes.xaxis.set_major_formatter(lambda value, _: short_number(value))
@@ -68,6 +68,7 @@ def _legend(axes: "Axes", results: Results) -> None:
     from matplotlib.lines import Line2D
 
     shown = {entry for _, entry in results.curves}
+    several = any(len(curves.seeds) > 1 for curves in results.curves.values())
     looks = styles([entry.name for entry in results.study.entries])
     handles = [
         Line2D(
@@ -93,7 +94,7 @@ def _legend(axes: "Axes", results: Results) -> None:
         loc="center left",
         frameon=False,
         handlelength=3.5,
-        title="mean ± standard error",
+        title="mean ± standard error" if several else None,
         alignment="left",
     )
 

@@ -1,6 +1,7 @@
 """Panels in a grid, one for each environment, and rows in them, one for each method."""
 
 import math
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,20 +11,28 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_COLUMNS = 3
+#: As many letters of the size of labels fit into an inch.
+_CHARACTERS = 11
+#: The height of a line, in inches.
+_LINE = 0.2
 
 
 def panels(
-    titles: Sequence[str], *, height: float, spare: bool = False, sharey: bool = False
+    titles: Sequence[str],
+    *,
+    columns: int,
+    height: float,
+    spare: bool = False,
+    sharey: bool = False,
 ) -> tuple["Figure", "list[Axes]"]:
     """A figure with a panel for each of `titles`, `height` inches each, and one `spare` if asked.
 
-    Panels that nobody asked for are blank.
+    They stand in `columns` columns at most. Panels that nobody asked for are blank.
     """
     from matplotlib.figure import Figure
 
     number = len(titles) + spare
-    columns = min(_COLUMNS, number)
+    columns = min(columns, number)
     rows = math.ceil(number / columns)
     width = 4.2 * columns + (1.2 if sharey else 0.0)
     figure = Figure(figsize=(width, height * rows))
@@ -36,6 +45,18 @@ def panels(
     for axes in grid[len(titles) :]:
         axes.set_axis_off()
     return figure, grid[:number]
+
+
+def label_below(figure: "Figure", text: str) -> None:
+    """Write `text` below all panels, in as many lines as the width of the figure asks for."""
+    lines = textwrap.wrap(text, int(_CHARACTERS * figure.get_figwidth()))
+    make_room(figure, len(lines))
+    figure.supxlabel("\n".join(lines), fontsize=10)
+
+
+def make_room(figure: "Figure", lines: int) -> None:
+    """Make the figure taller by so many lines of text."""
+    figure.set_figheight(figure.get_figheight() + _LINE * lines)
 
 
 def method_rows(results: Results, axes: "Axes", names: Sequence[str]) -> dict[str, int]:

@@ -9,14 +9,19 @@ if TYPE_CHECKING:
 
 def save(figure: "Figure", folder: Path, name: str) -> list[Path]:
     """Write `name.png` and `name.svg`; the same figure gives the same SVG."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.png"
+    figure.savefig(path, dpi=150)
+    return [path, save_svg(figure, folder / f"{name}.svg")]
+
+
+def save_svg(figure: "Figure", path: Path) -> Path:
+    """Write the SVG alone."""
     from matplotlib import rc_context
 
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / f"{name}.png", folder / f"{name}.svg"]
     with rc_context({"svg.hashsalt": "asmpg"}):
-        figure.savefig(paths[0], dpi=150)
-        figure.savefig(paths[1], metadata={"Date": None})
-    return paths
+        figure.savefig(path, metadata={"Date": None})
+    return path
 
 
 def short_number(value: float) -> str:

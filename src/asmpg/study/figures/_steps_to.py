@@ -7,7 +7,7 @@ import numpy as np
 from asmpg.study._results import Results
 from asmpg.study._summary import Summary
 from asmpg.study._words import percent
-from asmpg.study.figures._panels import method_rows, panels
+from asmpg.study.figures._panels import label_below, method_rows, panels
 from asmpg.study.figures._save import short_number
 from asmpg.study.figures._style import styles
 
@@ -16,8 +16,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def steps_to_share(results: Results, summary: Summary, share: float) -> "Figure":
-    """A panel for each environment; a marker for each seed, a bar for the median."""
+def steps_to_share(results: Results, summary: Summary, share: float, columns: int) -> "Figure":
+    """A panel for each environment; a marker for each seed, a bar for the median.
+
+    A column on the right says how many seeds get there.
+    """
     names = [entry.name for entry in results.study.entries]
     places = [
         environment
@@ -27,13 +30,14 @@ def steps_to_share(results: Results, summary: Summary, share: float) -> "Figure"
             for entry in results.entries(environment)
         )
     ]
-    figure, grid = panels(places, height=0.9 + 0.36 * len(names), sharey=True)
+    height = 1.0 + 0.36 * len(names)
+    figure, grid = panels(places, columns=columns, height=height, sharey=True)
     for axes, environment in zip(grid, places, strict=False):
         _draw(axes, results, summary, environment, share)
-    figure.supxlabel(
+    label_below(
+        figure,
         f"environment steps to {percent(share)} of the way from random to the history optimum, "
         "reached and kept: a marker for each seed, a bar at the median",
-        fontsize=10,
     )
     return figure
 
@@ -42,8 +46,10 @@ def _draw(axes: "Axes", results: Results, summary: Summary, environment: str, sh
     names = [entry.name for entry in results.study.entries]
     looks, rows = styles(names), method_rows(results, axes, names)
     entries = results.entries(environment)
+    budget = max(results.curves[environment, entry].targets[-1] for entry in entries)
     last = max(results.curves[environment, entry].steps[-1] for entry in entries)
-    never = 1.14 * last
+    begin, end = 1.06 * last, 1.42 * last
+    column = (begin + end) / 2
     for entry in entries:
         steps = summary.cells[environment, entry].steps_to[share]
         if steps is None:
@@ -62,11 +68,9 @@ def _draw(axes: "Axes", results: Results, summary: Summary, environment: str, sh
         median = float(np.median(steps))
         if np.isfinite(median):
             axes.plot([median, median], [row - 0.34, row + 0.34], color="black", linewidth=2)
-        lost = len(steps) - len(reached)
-        if lost:
-            text = f"{lost} of {len(steps)}"
-            axes.text(never, row, text, ha="center", va="center", fontsize=9)
-    axes.axvspan(1.05 * last, 1.23 * last, color="0.93", zorder=0)
-    axes.set_xlim(0, 1.23 * last)
-    ticks = np.linspace(0, last, 5)[:-1:2]
-    axes.set_xticks([*ticks, last, never], [*map(short_number, ticks), short_number(last), "never"])
+        text = f"{len(reached)} of {len(steps)}"
+        axes.text(column, row, text, ha="center", va="center", fontsize=9)
+    axes.axvspan(begin, end, color="0.93", zorder=0)
+    axes.set_xlim(0, end)
+    ticks = [0, budget / 2, budget]
+    axes.set_xticks([*ticks, column], [*map(short_number, ticks), "seeds that\nget there"])

@@ -26,6 +26,8 @@ def answer(results: Results, summary: Summary) -> Answer:
 
 
 def _overall(results: Results, summary: Summary) -> tuple[str, ...]:
+    if len(results.environments) < 2:
+        return ()
     ranked = sorted(
         (
             (interval, entry)
@@ -51,7 +53,7 @@ def _environment(results: Results, summary: Summary, environment: str) -> str:
         parts.append(f"{share} of the way from random to the history optimum")
     if close:
         names = listed([results.study.entry(cell.entry).label for cell in close])
-        parts.append(f"not to be told from {names}")
+        parts.append(f"indistinguishable from {names}")
     elif others:
         parts.append("all others end lower" if others > 1 else "the other one ends lower")
     return "; ".join(parts)

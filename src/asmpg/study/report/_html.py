@@ -13,11 +13,16 @@ def text(value: object) -> str:
     return html.escape(str(value))
 
 
-def picture(path: Path, alternative: str) -> str:
-    """The picture itself, inside the page."""
-    data = base64.b64encode(path.read_bytes()).decode()
-    kind = {".svg": "svg+xml", ".png": "png"}[path.suffix]
-    return f'<img alt="{text(alternative)}" src="data:image/{kind};base64,{data}">'
+def picture(path: Path, narrow: Path, alternative: str) -> str:
+    """The picture itself, inside the page; `narrow` is that for narrow screens."""
+    return (
+        f'<picture><source media="(max-width: 40rem)" srcset="{_svg(narrow)}">'
+        f'<img alt="{text(alternative)}" src="{_svg(path)}"></picture>'
+    )
+
+
+def _svg(path: Path) -> str:
+    return f"data:image/svg+xml;base64,{base64.b64encode(path.read_bytes()).decode()}"
 
 
 def definitions(items: Mapping[str, object]) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from asmpg._clock import clock
 from asmpg._counted import counted
+from asmpg.study._best_scores import best_episodes
 from asmpg.study._results import Results
 from asmpg.study._study_folder import StudyFolder
 from asmpg.study._summary import SHARES, Cell, Summary
@@ -66,9 +67,9 @@ def _head(folder: StudyFolder, results: Results) -> str:
         counted(len(study.seeds), "seed"),
         counted(study.steps, "step"),
         *(
-            f"{entry.steps:,} steps for {entry.label}"
+            f"{counted(entry.steps, 'step')} for {entry.label}"
             for entry in study.entries
-            if entry.steps not in (None, study.steps)
+            if entry.steps is not None and entry.steps != study.steps
         ),
         f"{clock(wall)} of wall time",
     ]
@@ -113,7 +114,7 @@ def _answer(results: Results, found: Answer) -> str:
 def _figures(pictures: Sequence[Picture]) -> str:
     shown = "".join(
         f"<figure id='{text(each.name)}'><h3>{text(each.title)}</h3>"
-        f"<div class='scroll'>{picture(each.paths[-1], each.title)}</div>"
+        f"{picture(each.paths[-1], each.narrow, each.title)}"
         f"<figcaption>{text(each.caption)}</figcaption></figure>"
         for each in pictures
     )
@@ -127,7 +128,7 @@ def _table(results: Results, summary: Summary) -> str:
     for environment in results.environments:
         for entry in results.entries(environment):
             cell = summary.cells[environment, entry]
-            steps = int(results.curves[environment, entry].steps[-1])
+            steps = results.curves[environment, entry].targets[-1]
             normalised = cell.normalised
             rows.append(
                 [
@@ -146,9 +147,11 @@ def _table(results: Results, summary: Summary) -> str:
             )
     return (
         "<section id='table'><h2>Table</h2><p>Click a heading to sort. IQM is the interquartile "
-        "mean with its 95 % interval; steps are the median over seeds until the share of the way "
-        "from random to the history optimum is reached and kept, with the number of seeds that "
-        f"do.</p>{table(headings, rows, name='summary')}{_yardsticks(results)}</section>"
+        "mean with its 95 % interval, at the last evaluation and of the best checkpoint of each "
+        f"seed on {best_episodes(results.study):,} fresh episodes; steps are the median over seeds "
+        "until the share of the way from random to the history optimum is reached and kept, with "
+        "the number of seeds that get there.</p>"
+        f"{table(headings, rows, name='summary')}{_yardsticks(results)}</section>"
     )
 
 
@@ -183,7 +186,7 @@ def _steps(cell: Cell, share: float) -> tuple[str, float | None]:
         return "–", None
     reached, median = int(np.isfinite(steps).sum()), float(np.median(steps))
     shown = short_number(median) if np.isfinite(median) else "–"
-    return f"{shown} ({reached} of {len(steps)})", median
+    return f"{shown} ({reached} of {counted(len(steps), 'seed')})", median
 
 
 def _configurations(folder: StudyFolder) -> str:

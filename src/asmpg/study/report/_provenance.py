@@ -24,10 +24,11 @@ def _session(session: dict[str, Any]) -> str:
         f"{name}: {trouble}" for name, job in session["jobs"].items() for trouble in job["troubles"]
     ]
     memory = f", {machine['memory_gib']} GiB" if machine["memory_gib"] else ""
+    cores = counted(machine["cores"], "core")
     facts = {
         "began": session["began"],
         "wall time": clock(session["wall_seconds"]),
-        "machine": f"{machine['processor']}, {machine['cores']} cores{memory}, {machine['system']}",
+        "machine": f"{machine['processor']}, {cores}{memory}, {machine['system']}",
         "jobs at a time": session["jobs_at_a_time"],
         "versions": ", ".join(
             f"{name} {session['made_with'][name]}" for name in ("asmpg", "jax", "python")

@@ -91,7 +91,7 @@ def test_one_of_our_environments_as_an_object_is_known_by_name(tmp_path):
     options = {name: value for name, value in RUN.items() if name != "environment_options"}
     asmpg.ASMPG(**SMALL).learn(maze, seeds=(1, 2), out=tmp_path / "run", **options)
     config = RunFolder(tmp_path / "run").config
-    assert (config.environment, config.interface) == ("CheeseMaze", None)
+    assert (config.environment, config.interface.by_name) == ("CheeseMaze", True)
     assert config.environment_options["max_steps"] == 20
 
 

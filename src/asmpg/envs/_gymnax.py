@@ -157,7 +157,7 @@ def _without_time_limit(params: Any) -> Any | None:
         for replace in ("replace", "_replace"):
             if hasattr(params, replace):
                 return getattr(params, replace)(**change)
-        changed = copy.copy(params)
+        changed: Any = copy.copy(params)
         changed.max_steps_in_episode = never
     except (TypeError, ValueError, AttributeError):
         return None

@@ -19,6 +19,6 @@ def time_limit(environment: Any) -> int:
     limits = [] if spec is None else [spec.max_episode_steps]
     while isinstance(environment, gymnasium.Wrapper):
         if isinstance(environment, TimeLimit):
-            limits.append(environment._max_episode_steps)
+            limits.append(environment.get_wrapper_attr("_max_episode_steps"))
         environment = environment.env
     return min((limit for limit in limits if limit and limit > 0), default=MOST_STEPS)

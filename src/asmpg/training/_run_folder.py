@@ -98,7 +98,7 @@ class RunFolder:
         """The rows of `metrics.csv`; those up to the checkpoints are compared with them."""
         # Rows are written before checkpoints: read in this order, none can be missing.
         both: tuple[Which, ...] = ("last", "best")
-        checks = [
+        checks: list[tuple[int, Which, Standing, str]] = [
             (seed, which, *self._status(seed, which))
             for seed in self.config.seeds
             for which in both

@@ -64,6 +64,10 @@ def _leave(number: int, frame: FrameType | None) -> None:
 
 def _end(message: str) -> None:
     try:
+        # Environments in processes of their own would complain that nobody listens any more.
+        processes = sys.modules.get("multiprocessing")
+        for process in processes.active_children() if processes else ():
+            process.kill()
         sys.stdout.flush()
         # Not by print: the signal may have come in the middle of one.
         os.write(2, f"asmpg: {message}\n".encode(errors="replace"))

@@ -10,7 +10,7 @@ from runs import small_config
 
 
 @pytest.mark.parametrize(
-    ("seeds", "told"), [((1,), "0.5 (1 seed),"), ((1, 2), "(mean of 2 seeds)")]
+    ("seeds", "told"), [((1,), "score 0.5, "), ((1, 2), "score 0.5 (mean of 2 seeds), ")]
 )
 def test_seeds_are_counted_in_plain_english(seeds, told):
     text = io.StringIO()

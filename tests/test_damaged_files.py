@@ -99,7 +99,7 @@ def _array(content):
     [
         ({"evaluations": "five"}, "evaluations must be an integer of at least 0, got 'five'"),
         ({"evaluations": None}, "evaluations must be an integer of at least 0, got None"),
-        ({"evaluations": 10**30}, "rows|evaluations"),
+        ({"evaluations": 10**30}, "evaluations must be an integer in"),
         ({"best_evaluations": 0}, "best_evaluations must be"),
         ({"rows": 3}, "rows must be a checksum, got 3"),
         ({"speed": 3}, "speed"),
@@ -110,7 +110,7 @@ def test_wrong_metadata_of_a_checkpoint(folder, change, reason):
     path = run.checkpoint_path(1952, "last")
     meta = json.dumps(load_meta(path) | change).encode()
     _with_entry(path, "_meta.npy", _array(meta))
-    refused(run.rows, path if change.get("evaluations") != 10**30 else run.metrics_path, reason)
+    refused(run.rows, path, reason)
 
 
 def test_deep_metadata_of_a_checkpoint(folder):

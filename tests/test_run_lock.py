@@ -70,7 +70,7 @@ def test_a_second_process_is_refused_and_writes_nothing(tmp_path, capsys):
         assert contents(run) == before
         refused.append(str(error.value))
 
-    train(small_config(), run, callbacks=[Once(intrude)])
+    train(small_config(), run, callbacks=[Once(intrude)], progress=False)
     assert len(refused) == 1
     assert "\n" not in refused[0]
     message = capsys.readouterr().err
@@ -164,7 +164,7 @@ def test_a_folder_that_is_gone_ends_training(tmp_path, remove, monkeypatch):
 def test_the_command_line_says_that_the_folder_is_gone(tmp_path, monkeypatch, capsys):
     run = tmp_path / "run"
     gone = Once(lambda: shutil.rmtree(run))
-    monkeypatch.setattr("asmpg.study.run_commands.Progress", lambda: gone)
+    monkeypatch.setattr("asmpg.training._loop.with_progress", lambda *_: [gone])
     options = ["--method", "asmpg", "--policy", "tabular", "--num-states", "2", "--seeds", "2"]
     options += ["--steps", "2000", "--evaluate-every", "500", "--evaluation-episodes", "10"]
     options += ["--environment-option", "max_steps=20"]

@@ -164,7 +164,8 @@ def test_every_method_learns_from_real_observations(method):
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep", "Disabled"])
 def test_a_vector_environment_of_ones_own(mode):
     def vector():
-        return gymnasium.vector.SyncVectorEnv([NumPyCheeseMaze] * 4, autoreset_mode=mode)
+        short = functools.partial(NumPyCheeseMaze, max_steps=9)
+        return gymnasium.vector.SyncVectorEnv([short] * 4, autoreset_mode=mode)
 
     method = asmpg.ASMPPO(**QUICK | {"num_environments": 4, "segment_steps": 16})
     rows = quietly(method, vector, steps=128, evaluate_every=64, seeds=(1,)).result.rows

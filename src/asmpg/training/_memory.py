@@ -18,10 +18,14 @@ _MOST_STEPS_OF_UPDATE = 100_000_000
 def check_memory(program: Program, state: Any) -> None:
     """Raise a `ValueError` if a seed with a state of these shapes, or one update, is too large."""
     size = sum(_bytes(leaf) for leaf in jax.tree.leaves(state))
+    space = program.environment.observation_space
     if size > _MOST_BYTES:
+        shown = f"{space.n:,}" if isinstance(space, Discrete) else "real"
         raise ValueError(
-            f"the method's options must fit in memory: one seed would take {_gib(size)}, at most "
-            f"{_gib(_MOST_BYTES)} is accepted; use fewer agent states or narrower networks"
+            f"the method's options must fit in memory: one seed would take {_gib(size)} with "
+            f"{shown} observations and {program.environment.action_space.n:,} actions, at most "
+            f"{_gib(_MOST_BYTES)} is accepted; use fewer agent states or narrower networks, or "
+            "make many observations a few real features"
         )
     gathering = program.method.gathering
     limit = program.environment.max_steps if gathering.steps is None else gathering.steps
@@ -32,7 +36,6 @@ def check_memory(program: Program, state: Any) -> None:
             f"{gathering.environments:,} environments of {limit:,} steps; use fewer environments, "
             "episodes or steps for an update, or a smaller max_steps"
         )
-    space = program.environment.observation_space
     seen = 1 if isinstance(space, Discrete) else len(space.low)
     size = 4 * steps * (seen + 4 + int(getattr(program.method, "num_states", None) or 0))
     if size > _MOST_BYTES:

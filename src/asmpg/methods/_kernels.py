@@ -72,10 +72,9 @@ def _check_table(kind: PolicyKind, num_states: int, encoding: Encoding, hidden: 
     Any kernels of finite observations are tabulated to play.
     """
     actions, observations = encoding.num_actions, encoding.num_observations
-    if observations is not None:
-        inputs = observations * (actions if kind == "joint" else 1)
-    else:
-        inputs = hidden if kind == "matrix" else 0
+    inputs = (observations or 0) * (actions if kind == "joint" else 1)
+    if kind == "matrix":
+        inputs = max(inputs, hidden)
     size = 4 * (1 + num_states * actions) * num_states * inputs
     if size > _MOST_BYTES:
         shown = f" with {observations:,} observations" if observations else ""

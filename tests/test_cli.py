@@ -151,7 +151,7 @@ def test_quiet_is_quiet_and_one_seed_is_no_mean(capsys, tmp_path):
     assert "seeds" not in output.out
     _, picture = asmpg.plot(tmp_path / "run")
     labels = re.findall("<!-- (.*seed.*) -->", picture.read_text())
-    assert labels == ["seed 1952, exact", "seed 1952, sampled"]
+    assert labels == ["1 seed, exact", "1 seed, sampled"]
 
 
 def test_the_default_folder_is_named_after_environment_and_method(monkeypatch, tmp_path):

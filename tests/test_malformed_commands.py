@@ -5,6 +5,7 @@ A seeded generator spoils valid command lines. `ASMPG_FUZZ=500` tries 500 of the
 that reads arguments and files is the real thing.
 """
 
+import dataclasses
 import itertools
 import os
 import random
@@ -21,6 +22,7 @@ from asmpg.training import RunFolder, TrainingError
 COUNT = int(os.environ.get("ASMPG_FUZZ", "100"))
 SEED = int(os.environ.get("ASMPG_FUZZ_SEED", "0"))
 _SECONDS = 30
+_FOREIGN = "asmpg_foreign:Thing-v0"
 _STUDY = """
 environments = ["{environment}"]
 seeds = 1
@@ -158,6 +160,8 @@ NASTY = [
     "new",
     "run",
     "bare",
+    "foreign",
+    "foreign",
     "damaged",
     "text.txt",
     "study.toml",
@@ -232,6 +236,7 @@ def folder(tmp_path, monkeypatch):
     """Where commands run: runs and studies, whole and damaged, and a module to be let alone."""
     config = RunConfig("CheeseMaze", method="asmpg", seeds=(1952,))
     RunFolder.create(tmp_path / "run", config)
+    RunFolder.create(tmp_path / "foreign", dataclasses.replace(config, environment=_FOREIGN))
     (tmp_path / "bare").mkdir()
     (tmp_path / "damaged").mkdir()
     (tmp_path / "damaged" / "config.json").write_text("{")
@@ -240,8 +245,7 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "study.toml").write_text(_STUDY.format(**study))
     (tmp_path / "wrong.toml").write_text(_STUDY.format(**study | {"num_states": "9" * 30}))
     (tmp_path / "deep.toml").write_text(f"seeds = {'[' * 3000}")
-    foreign = {"environment": "asmpg_foreign:Thing-v0"}
-    (tmp_path / "foreign.toml").write_text(_STUDY.format(**study | foreign))
+    (tmp_path / "foreign.toml").write_text(_STUDY.format(**study | {"environment": _FOREIGN}))
     (tmp_path / "asmpg_foreign.py").write_text("open('imported', 'w').close()\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -250,8 +254,8 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def _quick(monkeypatch):
-    def build(config, *_, **__):
-        config.build(config.place().environment)
+    def build(config, *_, resume, trust, **__):
+        config.build(config.place(trust=trust or not resume).environment)
         config.to_dict()
         raise TrainingError("not trained here")
 
@@ -307,8 +311,8 @@ def test_malformed_command_lines_end_in_one_line(capsys):
     chance = random.Random(SEED)
     before = {name.partition(".")[0] for name in sys.modules}
     faults = []
-    for _ in range(COUNT):
-        command = random_command(chance)
+    foreign = (["evaluate", "foreign"], ["plot", "foreign"], ["train", "--resume", "foreign"])
+    for command in (*foreign, *(random_command(chance) for _ in range(COUNT))):
         fault = outcome(command, capsys)
         if fault:
             faults.append(f"asmpg {' '.join(repr(word[:60]) for word in command)}\n{fault}")

@@ -124,7 +124,9 @@ def _compared(folder: RunFolder, given: Mapping[str, Any]) -> Iterator[tuple[str
 
 def _environment_options(config: RunConfig) -> dict[str, Any]:
     """Those of the run, with the defaults that the environment has where it is one of ours."""
-    defaults = {} if config.interface is not None else config.place().environment.options()
+    known = config.interface
+    ours = known is None or (known.by_name and not known.on_host)
+    defaults = config.place(trust=False).environment.options() if ours else {}
     return json.loads(json.dumps({**defaults, **config.environment_options}))
 
 

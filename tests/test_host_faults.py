@@ -105,7 +105,6 @@ FLAG = "Faulty: terminated must be True or False, got 'no'"
         ("exit", "async", EXIT),
         ("flag", "sync", FLAG),
         ("flag", "async", FLAG),
-        ("bounds", "sync", r"Faulty: .* component 0 is 1.5, not in \[-1, 1\]"),
         ("four", "sync", "Faulty: step must return 5 values, got 4 values"),
     ],
 )
@@ -113,6 +112,13 @@ def test_faults_of_a_step(fault, vectorization, message):
     driver = opened(Faulty(fault, after=2), vectorization=vectorization)
     with pytest.raises(asmpg.TrainingError, match=message):
         play(driver, 3)
+
+
+def test_observations_outside_of_their_bounds_are_told_once():
+    driver = opened(Faulty("bounds", after=2))
+    with pytest.warns(RuntimeWarning, match=r"component 0 is 1.5, not in \[-1, 1\]") as told:
+        assert len(play(driver, 6)) == 6
+    assert len(told) == 1
 
 
 def test_rounding_is_no_fault():

@@ -1,6 +1,7 @@
 """Stepping a vector environment of Gymnasium, whichever way it resets itself."""
 
 import contextlib
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -146,10 +147,13 @@ class VectorDriver(HostDriver):
     def _read(self, observations: Any) -> np.ndarray:
         try:
             read = self._reader.read(np.asarray(observations))
-            if self._bounds is not None:
-                self._bounds.check(read)
         except ValueError as error:
             raise TrainingError(f"{self.name}: {error}") from None
+        stray = None if self._bounds is None else self._bounds.stray(read)
+        if stray:
+            # Once: many environments stray a little, and none of it keeps from learning.
+            self._bounds = None
+            warnings.warn(f"{self.name}: {stray}", RuntimeWarning, stacklevel=2)
         return read
 
     def _read_rewards(self, given: Any) -> np.ndarray:
@@ -199,14 +203,14 @@ class _Bounds:
         self._low = np.where(low <= -largest, -np.inf, low - 1e-6 - 1e-5 * np.abs(low))
         self._high = np.where(high >= largest, np.inf, high + 1e-6 + 1e-5 * np.abs(high))
 
-    def check(self, read: np.ndarray) -> None:
-        """A `ValueError` for observations outside."""
+    def stray(self, read: np.ndarray) -> str | None:
+        """What is wrong with observations outside; `None` if all are within."""
         outside = (read < self._low) | (read > self._high)
-        if outside.any():
-            copy, part = np.unravel_index(int(np.argmax(outside)), outside.shape)
-            low, high = (bounds[part] for bounds in self._declared)
-            raise ValueError(
-                f"observation must be within its declared bounds, component {part} is "
-                f"{read[copy, part]:g}, not in [{low:g}, {high:g}]; clip it or declare other "
-                "bounds, with gymnasium.wrappers.TransformObservation"
-            )
+        if not outside.any():
+            return None
+        copy, part = np.unravel_index(int(np.argmax(outside)), outside.shape)
+        low, high = (bounds[part] for bounds in self._declared)
+        return (
+            f"observations leave their declared bounds: component {part} is "
+            f"{read[copy, part]:g}, not in [{low:g}, {high:g}]; they are used as they are"
+        )

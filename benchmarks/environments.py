@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Array
 
 import asmpg
-from asmpg.envs import Environment
+from asmpg.environments import Environment
 from asmpg.methods import PAPER_SIZES
 
 BATCH_SIZES = (1, 64, 1024, 16384)

@@ -4,7 +4,8 @@
 
 For each policy, many batches of ten episodes are played; every estimator sees the same ones. The
 number is the trace of the covariance of its estimate, divided by that of `sampled` without a
-baseline. That the estimates have the same mean is shown by enumeration, in tests/test_marginal.py.
+baseline. That the estimates have the same mean is shown by enumeration, in
+tests/gradients/test_marginal.py.
 """
 
 import argparse
@@ -21,10 +22,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Key
 
-from asmpg.envs import Environment, make
-from asmpg.methods import ASMPG, BaselineCritic, Learner, PolicyKind
+from asmpg.environments import Environment, make
+from asmpg.experience import play_episodes
+from asmpg.methods import ASMPG, Learner, PolicyKind
+from asmpg.methods.critics import BaselineCritic
 from asmpg.policies import ASMPolicy
-from asmpg.rollouts import play_episodes
 
 ESTIMATORS = ("sampled", "marginal")
 BASELINES = ("none", "leave-one-out", "critic")

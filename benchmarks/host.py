@@ -19,9 +19,8 @@ import numpy as np
 from gymnasium import spaces
 
 import asmpg
-from asmpg.envs.cheese_maze import CELLS, GOAL, MOVES, OBSERVATION
-from asmpg.training import RunConfig
-from asmpg.training._host_lane import HostLane
+from asmpg.environments.cheese_maze import CELLS, GOAL, MOVES, OBSERVATION
+from asmpg.training import HostLane, RunConfig
 
 _COPIES = 16
 

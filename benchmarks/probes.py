@@ -11,7 +11,7 @@ import json
 import time
 from pathlib import Path
 
-from asmpg.study.memory_probes import PROBES
+from asmpg.studies.memory_probes import PROBES
 from asmpg.training import train
 
 

@@ -24,7 +24,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import asmpg
-from asmpg.envs import Discrete
+from asmpg.environments import Discrete
 from asmpg.methods import PAPER_SIZES, PRESETS
 from asmpg.training import Callback, Row, RunConfig, default_seeds, train
 

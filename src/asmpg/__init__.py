@@ -3,36 +3,36 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from asmpg._gymnasium import register_with_gymnasium as _register_with_gymnasium
-from asmpg._interrupts import leave_on_interrupt as _leave_on_interrupt
+from asmpg._gymnasium_ids import register_with_gymnasium as _register_with_gymnasium
+from asmpg._support.interrupts import leave_on_interrupt as _leave_on_interrupt
 
 if TYPE_CHECKING:
-    from asmpg._gymnasium import to_gymnasium as to_gymnasium
-    from asmpg._gymnasium import to_gymnasium_vector as to_gymnasium_vector
-    from asmpg.commands import verify as verify
-    from asmpg.envs import Environment as Environment
-    from asmpg.envs import Episode as Episode
-    from asmpg.envs import FiniteEnvironment as FiniteEnvironment
-    from asmpg.envs import FiniteModel as FiniteModel
-    from asmpg.envs import from_gymnax as from_gymnax
-    from asmpg.envs import make as make
-    from asmpg.envs import register as register
-    from asmpg.envs import registered_names as registered_names
+    from asmpg._gymnasium_ids import to_gymnasium as to_gymnasium
+    from asmpg._gymnasium_ids import to_gymnasium_vector as to_gymnasium_vector
+    from asmpg._support.errors import CheckpointError as CheckpointError
+    from asmpg._support.errors import TrainingError as TrainingError
+    from asmpg.analysis import plot as plot
+    from asmpg.analysis.check import CheckReport as CheckReport
+    from asmpg.analysis.check import check as check
+    from asmpg.commands._functions import verify as verify
+    from asmpg.commands._studies import report as report
+    from asmpg.environments import Environment as Environment
+    from asmpg.environments import Episode as Episode
+    from asmpg.environments import FiniteEnvironment as FiniteEnvironment
+    from asmpg.environments import FiniteModel as FiniteModel
+    from asmpg.environments import make as make
+    from asmpg.environments import register as register
+    from asmpg.environments import registered_names as registered_names
+    from asmpg.interop import from_gymnax as from_gymnax
     from asmpg.methods import AIS as AIS
     from asmpg.methods import ASMPG as ASMPG
     from asmpg.methods import ASMPPO as ASMPPO
     from asmpg.methods import GRUPPO as GRUPPO
     from asmpg.methods import MemorylessPPO as MemorylessPPO
-    from asmpg.study.check import CheckReport as CheckReport
-    from asmpg.study.check import check as check
-    from asmpg.study.learning_curve import plot as plot
-    from asmpg.study.study_commands import report as report
     from asmpg.training import Agent as Agent
     from asmpg.training import Callback as Callback
-    from asmpg.training import CheckpointError as CheckpointError
     from asmpg.training import Progress as Progress
     from asmpg.training import RunConfig as RunConfig
-    from asmpg.training import TrainingError as TrainingError
     from asmpg.training import TrainingResult as TrainingResult
     from asmpg.training import evaluate as evaluate
     from asmpg.training import learn as learn
@@ -48,32 +48,32 @@ _HOME = {
     "ASMPPO": "asmpg.methods",
     "Agent": "asmpg.training",
     "Callback": "asmpg.training",
-    "CheckReport": "asmpg.study.check",
-    "CheckpointError": "asmpg.training",
-    "Environment": "asmpg.envs",
-    "Episode": "asmpg.envs",
-    "FiniteEnvironment": "asmpg.envs",
-    "FiniteModel": "asmpg.envs",
+    "CheckReport": "asmpg.analysis.check",
+    "CheckpointError": "asmpg._support.errors",
+    "Environment": "asmpg.environments",
+    "Episode": "asmpg.environments",
+    "FiniteEnvironment": "asmpg.environments",
+    "FiniteModel": "asmpg.environments",
     "GRUPPO": "asmpg.methods",
     "MemorylessPPO": "asmpg.methods",
     "Progress": "asmpg.training",
     "RunConfig": "asmpg.training",
-    "TrainingError": "asmpg.training",
+    "TrainingError": "asmpg._support.errors",
     "TrainingResult": "asmpg.training",
-    "check": "asmpg.study.check",
+    "check": "asmpg.analysis.check",
     "evaluate": "asmpg.training",
-    "from_gymnax": "asmpg.envs",
+    "from_gymnax": "asmpg.interop",
     "learn": "asmpg.training",
     "load": "asmpg.training",
-    "make": "asmpg.envs",
-    "plot": "asmpg.study.learning_curve",
-    "register": "asmpg.envs",
-    "registered_names": "asmpg.envs",
-    "report": "asmpg.study.study_commands",
-    "to_gymnasium": "asmpg._gymnasium",
-    "to_gymnasium_vector": "asmpg._gymnasium",
+    "make": "asmpg.environments",
+    "plot": "asmpg.analysis",
+    "register": "asmpg.environments",
+    "registered_names": "asmpg.environments",
+    "report": "asmpg.commands._studies",
+    "to_gymnasium": "asmpg._gymnasium_ids",
+    "to_gymnasium_vector": "asmpg._gymnasium_ids",
     "train": "asmpg.training",
-    "verify": "asmpg.commands",
+    "verify": "asmpg.commands._functions",
 }
 
 

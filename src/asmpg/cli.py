@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import Positional, UseAppendAction, arg
 
-from asmpg._command_line import plain_output, read_command, shortened
-from asmpg._errors import CheckpointError, TrainingError
-from asmpg._interrupts import leave_interrupted, leave_on_interrupt, raise_on_interrupt
+from asmpg._support.errors import CheckpointError, TrainingError
+from asmpg._support.interrupts import leave_interrupted, leave_on_interrupt, raise_on_interrupt
+from asmpg.commands import plain_output, read_command, shortened
 
 
 def _value(metavar: str) -> Any:
@@ -104,7 +104,7 @@ def train(
     """
     given = _given(train, locals())
     _repeat_exactly_on_gpus()
-    from asmpg.study import run_commands
+    from asmpg.commands import _runs as run_commands
 
     raise_on_interrupt()
     if resume is not None:
@@ -134,7 +134,7 @@ def evaluate(
         trust: Import the module that the run's environment names, module:Name-v0.
         json: Print JSON instead of a table.
     """
-    from asmpg.study import run_commands
+    from asmpg.commands import _runs as run_commands
 
     raise_on_interrupt()
     run_commands.show_evaluation(
@@ -155,7 +155,7 @@ def plot(
         out: Where the pictures go; into the folder of the run if left out.
         trust: Import the module that the run's environment names, if that is needed.
     """
-    from asmpg.study import run_commands
+    from asmpg.commands import _runs as run_commands
 
     raise_on_interrupt()
     run_commands.plot_and_show(run, out=out, trust=trust)
@@ -189,7 +189,7 @@ def study(
         retries: How often a run that died is started again.
         quiet: Show no progress.
     """
-    from asmpg.study import study_commands
+    from asmpg.commands import _studies as study_commands
 
     raise_on_interrupt()
     study_commands.run(
@@ -211,7 +211,7 @@ def report(folder: Annotated[Path, Positional, arg(metavar="FOLDER")]) -> None:
     Args:
         folder: Folder of the study.
     """
-    from asmpg.study import study_commands
+    from asmpg.commands import _studies as study_commands
 
     raise_on_interrupt()
     study_commands.report(folder)
@@ -232,7 +232,7 @@ def envs(
         pictures: Draw into this folder; one environment is always drawn, into "pictures".
         recompute: Run the slow solvers of the environments with real observations as well.
     """
-    from asmpg.study import environments_page
+    from asmpg.commands import _envs as environments_page
 
     raise_on_interrupt()
     environments_page.show(name, as_json=json, pictures=pictures, recompute=recompute)
@@ -251,7 +251,7 @@ def verify(
         json: Print JSON instead of a table.
         out: Draw the figures into this folder, and write the rows there as JSON.
     """
-    from asmpg.study import verify_page
+    from asmpg.commands import _verify as verify_page
 
     raise_on_interrupt()
     if not verify_page.show(quick=quick, as_json=json, out=out):
@@ -275,7 +275,7 @@ def check(
         json: Print JSON instead of text.
         environment_option: An option of the environment; may be given several times.
     """
-    from asmpg.study import run_commands
+    from asmpg.commands import _runs as run_commands
 
     raise_on_interrupt()
     run_commands.show_check(

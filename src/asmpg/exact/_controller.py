@@ -7,11 +7,10 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float
 
-from asmpg._check import check_integer
-from asmpg.envs import FiniteModel
-from asmpg.exact._asm_value import exact_returns
+from asmpg._support.checks import check_integer
+from asmpg.environments import FiniteModel
 from asmpg.exact._memoryless import Criterion
-from asmpg.exact._returns import ExactReturns, Scalar
+from asmpg.exact._returns import ExactReturns, Scalar, exact_returns
 from asmpg.policies import TabularPolicy
 
 

@@ -11,7 +11,7 @@ from collections import deque
 import numpy as np
 from jaxtyping import Float, Int
 
-from asmpg.envs import FiniteModel
+from asmpg.environments import FiniteModel
 from asmpg.exact._returns import ExactReturns
 
 _KEY_DECIMALS = 12

@@ -2,12 +2,9 @@
 
 from typing import Any
 
-from asmpg.envs import (
-    AbstractFiniteEnvironment,
-    Environment,
-    HealthcareTreatment,
-    VelocityOnlyCartPole,
-)
+from asmpg.environments import AbstractFiniteEnvironment, Environment
+from asmpg.environments.healthcare_treatment import HealthcareTreatment
+from asmpg.environments.velocity_only_cart_pole import VelocityOnlyCartPole
 from asmpg.exact._cart_pole import cart_pole_yardsticks
 from asmpg.exact._finite_yardsticks import finite_yardsticks
 from asmpg.exact._healthcare import healthcare_yardsticks

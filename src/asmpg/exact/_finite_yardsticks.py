@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from asmpg.envs import FiniteModel
+from asmpg.environments import FiniteModel
 from asmpg.exact._decision_process import (
     DecisionProcess,
     belief_process,

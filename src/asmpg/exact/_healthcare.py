@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from asmpg.envs import HealthcareTreatment
+from asmpg.environments.healthcare_treatment import HealthcareTreatment
 from asmpg.exact._healthcare_chain import GridSize
 from asmpg.exact._healthcare_memoryless import (
     HealthTable,

@@ -23,9 +23,8 @@ import numpy as np
 from jax.scipy.stats import norm
 from jaxtyping import Array, Float, Int
 
-from asmpg._check import check_integer
-from asmpg.envs import HealthcareTreatment
-from asmpg.envs.healthcare_treatment import FAILURE, RECOVERY
+from asmpg._support.checks import check_integer
+from asmpg.environments.healthcare_treatment import FAILURE, RECOVERY, HealthcareTreatment
 
 #: Less noise needs more cells than are worth their time.
 LEAST_NOISE = 0.02

@@ -7,14 +7,8 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, Key
 
-from asmpg.envs import HealthcareTreatment
-from asmpg.envs.healthcare_treatment import FAILURE, RECOVERY
-from asmpg.exact._healthcare_chain import (
-    GridSize,
-    HealthcareChain,
-    check_noise,
-    healthcare_chain,
-)
+from asmpg.environments.healthcare_treatment import FAILURE, RECOVERY, HealthcareTreatment
+from asmpg.exact._healthcare_chain import GridSize, HealthcareChain, check_noise, healthcare_chain
 
 _SEARCH_RATE = 0.1
 #: A short memory lets logits of doses that should vanish keep falling.

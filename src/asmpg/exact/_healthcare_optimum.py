@@ -5,8 +5,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, UInt8
 
-from asmpg.envs import HealthcareTreatment
-from asmpg.envs.healthcare_treatment import PatientState
+from asmpg.environments.healthcare_treatment import HealthcareTreatment, PatientState
 from asmpg.exact._healthcare_chain import GridSize, HealthcareChain, healthcare_chain
 
 

@@ -1,11 +1,14 @@
-"""Exact values on a non-Markovian process, by recursion over its histories."""
+"""The exact value of a policy on a non-Markovian process, its gradient and its Hessian."""
 
+import equinox as eqx
+import jax
+import jax.flatten_util
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from asmpg.envs import NMDP
-from asmpg.policies import KernelTables
+from asmpg.environments import NMDP
+from asmpg.policies import ASMPolicy, KernelTables
 
 
 def history_visits(nmdp: NMDP, tables: KernelTables) -> list[Float[Array, "_ S A"]]:
@@ -78,3 +81,33 @@ def _update_kernel(tables: KernelTables, time: int) -> Float[Array, "S A O S A"]
     kernel = kernel[time if kernel.shape[0] > 1 else 0, tables.num_observations :]
     states, actions = tables.num_states, tables.num_actions
     return kernel.reshape(states, actions, tables.num_observations, states, actions)
+
+
+class HistoryDerivatives(eqx.Module):
+    """`J`, `grad J` and `grad^2 J` in float64, in the order of `jax.flatten_util.ravel_pytree`."""
+
+    value: float
+    gradient: Float[np.ndarray, " d"]
+    hessian: Float[np.ndarray, "d d"]
+
+
+def history_derivatives(
+    nmdp: NMDP, policy: ASMPolicy, *, discount: float = 1.0
+) -> HistoryDerivatives:
+    """Differentiate the recursion over histories twice, whatever the precision of `policy`."""
+    arrays, rest = eqx.partition(policy, eqx.is_inexact_array)
+    numbers = jax.tree.map(np.asarray, arrays)
+    with jax.enable_x64(True):
+        double = jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float64), numbers)
+        vector, unravel = jax.flatten_util.ravel_pytree(double)
+
+        def value(vector: Float[Array, " d"]) -> Float[Array, ""]:
+            tables = eqx.combine(unravel(vector), rest).tabulate()
+            return history_value(nmdp, tables, discount=discount)
+
+        @jax.jit
+        def all_three(vector: Float[Array, " d"]) -> tuple[Array, Array, Array]:
+            return (*jax.value_and_grad(value)(vector), jax.hessian(value)(vector))
+
+        objective, gradient, hessian = all_three(vector)
+        return HistoryDerivatives(float(objective), np.asarray(gradient), np.asarray(hessian))

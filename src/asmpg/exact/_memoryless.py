@@ -11,7 +11,7 @@ import numpy as np
 import scipy.optimize
 from jaxtyping import Array, Float, Int
 
-from asmpg.envs import FiniteModel
+from asmpg.environments import FiniteModel
 from asmpg.exact._decision_process import observed_process
 from asmpg.exact._returns import ExactReturns, Scalar
 

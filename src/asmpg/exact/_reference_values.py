@@ -13,7 +13,9 @@ from typing import Any
 import jax
 import numpy as np
 
-from asmpg.envs import Environment, HealthcareTreatment, VelocityOnlyCartPole
+from asmpg.environments import Environment
+from asmpg.environments.healthcare_treatment import HealthcareTreatment
+from asmpg.environments.velocity_only_cart_pole import VelocityOnlyCartPole
 from asmpg.exact._cart_pole import cart_pole_yardsticks
 from asmpg.exact._healthcare import HealthcareEffort, ValuedTable, solve_healthcare
 from asmpg.exact._yardsticks import Yardstick, Yardsticks

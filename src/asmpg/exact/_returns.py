@@ -1,8 +1,13 @@
-"""What an episode yields on average."""
+"""The exact value of an ASM policy on a finite model, differentiable in the policy."""
 
 import equinox as eqx
+import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
+
+from asmpg.environments import FiniteModel
+from asmpg.policies import KernelTables
 
 Scalar = Float[Array, ""] | float
 #: One number, or one for each policy of a batch.
@@ -27,3 +32,50 @@ class ExactReturns(eqx.Module):
     def reward_per_step(self) -> Numbers:
         """The pooled reward per step, `E[return] / E[T]`."""
         return self.undiscounted / self.episode_length
+
+
+def exact_returns(
+    model: FiniteModel, tables: KernelTables, *, horizon: int, discount: float
+) -> ExactReturns:
+    """Push the law of (latent state, agent state, action) forward `horizon` steps.
+
+    With `d_t(x, s, a)` the probability that the episode still runs and `X_t = x, S_t = s, A_t = a`,
+
+    `d_{t+1}(x', s', a') = sum_{x, s, a, o} d_t(x, s, a) T(x'|x, a) O(o|a, x') pi(s', a'|s, a, o)`
+
+    and the mean reward of step `t` is `sum_{x, s, a} d_t(x, s, a) r(x, a)`. Computed in the
+    precision of `tables`; tables made under `jax.enable_x64(True)` give all digits.
+    """
+    dtype = tables.log_nu.dtype
+    alive = np.flatnonzero(~model.terminal)
+    transition = jnp.asarray(model.transition[alive][:, :, alive], dtype)
+    observation = jnp.asarray(model.observation[:, alive], dtype)
+    start = jnp.asarray(model.start[alive, None] * model.start_observation[alive], dtype)
+    reward = jnp.asarray(model.expected_reward[alive], dtype)
+
+    symbols, states, actions = tables.num_observations, tables.num_states, tables.num_actions
+    kernel = tables.joint()
+    first = jnp.einsum("xo,osa->xsa", start, kernel[0, :symbols])
+    kernel = kernel[:, symbols:].reshape(-1, states, actions, symbols, states, actions)
+    # Seeing is summed out once: update[t, y, s, a, s', a'] for arriving in y.
+    update = jnp.einsum("ayo,hsaotb->hysatb", observation, kernel)
+    stationary = update.shape[0] == 1
+
+    def push(
+        law: Float[Array, "X S A"], step: tuple[Float[Array, ""], Float[Array, "Y S A S A"]]
+    ) -> tuple[Float[Array, "X S A"], Float[Array, "3"]]:
+        discounting, update = step
+        paid, running = jnp.vdot(law.sum(axis=1), reward), law.sum()
+        arrived = jnp.einsum("xsa,xay->ysa", law, transition)
+        following = jnp.einsum("ysa,ysatb->ytb", arrived, update)
+        return following, jnp.stack([discounting * paid, paid, running])
+
+    discounting = discount ** jnp.arange(horizon, dtype=dtype)
+    if stationary:
+        last, steps = jax.lax.scan(lambda law, d: push(law, (d, update[0])), first, discounting)
+    else:
+        # The update at step t uses the kernels of step t + 1; the last one is never needed.
+        following = jnp.concatenate([update[1:horizon], update[:1]])
+        last, steps = jax.lax.scan(push, first, (discounting, following))
+    discounted, undiscounted, length = steps.sum(axis=0)
+    return ExactReturns(discounted, undiscounted, length, 1 - last.sum())

@@ -10,8 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key, PyTree, Shaped
 
-from asmpg._check import check_integer, check_number
-from asmpg.envs import Environment
+from asmpg._support.checks import check_integer, check_number
+from asmpg.environments import Environment
 
 #: A policy to play: `act(key, step, observation, state, carry) -> (action, carry)`, with `step`
 #: counted from 0. It looks at what its kind may see: the observation alone if memoryless, its own

@@ -6,8 +6,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from asmpg.gradients._blocks import Spread, entropy, gradient_over_steps, is_tabulated
-from asmpg.gradients._episodes import Episodes
+from asmpg.experience import Episodes
+from asmpg.gradients._sampled import Spread, entropy, gradient_over_steps, is_tabulated
 from asmpg.policies import ASMPolicy, KernelTables
 
 #: Keeps a quotient finite where an action was all but impossible.

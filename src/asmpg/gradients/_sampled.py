@@ -1,12 +1,103 @@
 """The paper's estimator: sampled agent states, weighted scores."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
-from jaxtyping import Array, Float
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
 
-from asmpg.gradients._blocks import Spread, entropy, gradient_over_steps, is_tabulated
-from asmpg.gradients._episodes import Episodes
-from asmpg.policies import ASMPolicy, log_probability
+from asmpg.experience import Episodes
+from asmpg.policies import ASMPolicy, KernelTables, log_probability
+
+Kernels = TypeVar("Kernels", ASMPolicy, KernelTables)
+#: How many steps are differentiated at once.
+_BLOCK = 128
+
+
+class Spread(eqx.Module):
+    """How undecided the kernels are, on average over the steps of a batch."""
+
+    nu_entropy: Float[Array, "*steps"]
+    phi_entropy: Float[Array, "*steps"]
+
+
+#: The objective and the entropies of each of some steps, given the kernels.
+StepTerms = Callable[[Any, Any], tuple[Float[Array, " B"], Spread]]
+
+
+def gradient_over_steps(
+    policy: ASMPolicy,
+    rows: Any,
+    running: Bool[Array, "T N"],
+    terms: StepTerms,
+    *,
+    tabulated: bool,
+) -> tuple[ASMPolicy, Spread]:
+    """The gradient of the sum of `terms(kernels, row)` over all steps of running episodes.
+
+    `rows` is anything with leading axes `T N`. The kernels handed to `terms` are the policy itself,
+    or its tables: these are then evaluated once, and their gradient is pulled back through the
+    networks. Both give the same gradient. The entropies are averaged.
+    """
+    if not tabulated:
+        return _gradient(policy, rows, running, terms)
+    tables, pull_back = eqx.filter_vjp(lambda policy: policy.tabulate(), policy)
+    cotangent, spread = _gradient(tables, rows, running, terms)
+    (gradient,) = pull_back(cotangent)
+    return gradient, spread
+
+
+def is_tabulated(policy: ASMPolicy, wish: bool | None) -> bool:
+    """Whether to work on tables: as wished, else where observations are finite."""
+    return policy.num_observations is not None if wish is None else wish
+
+
+def entropy(log_law: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
+    """`-sum p log p`."""
+    return -jnp.sum(jnp.exp(log_law) * log_law, axis=-1)
+
+
+def _gradient(
+    kernels: Kernels, rows: Any, running: Bool[Array, "T N"], terms: StepTerms
+) -> tuple[Kernels, Spread]:
+    """As many blocks as there are steps to fill them."""
+    order, count = _running_first(running)
+
+    def objective(kernels: Kernels, index: Int[Array, ""]) -> tuple[Float[Array, ""], Spread]:
+        place = index * _BLOCK + jnp.arange(_BLOCK)
+        chosen = order[place]
+        block = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:])[chosen], rows)
+        value, spread = terms(kernels, block)
+        here = place < count
+        value, spread = jax.tree.map(
+            lambda steps: jnp.sum(jnp.where(here, steps, 0.0)), (value, spread)
+        )
+        return value, jax.tree.map(lambda total: total / count, spread)
+
+    def add_block(index: Int[Array, ""], total: tuple[Kernels, Spread]) -> tuple[Kernels, Spread]:
+        return jax.tree.map(
+            jnp.add, total, eqx.filter_grad(objective, has_aux=True)(kernels, index)
+        )
+
+    real = jnp.result_type(*jax.tree.leaves(eqx.filter(kernels, eqx.is_inexact_array)))
+    zero = jax.tree.map(jnp.zeros_like, eqx.filter(kernels, eqx.is_inexact_array))
+    nothing = Spread(jnp.zeros((), real), jnp.zeros((), real))
+    needed = (count + _BLOCK - 1) // _BLOCK
+    return jax.lax.fori_loop(0, needed, add_block, (zero, nothing))
+
+
+def _running_first(running: Bool[Array, "T N"]) -> tuple[Int[Array, " P"], Int[Array, ""]]:
+    """Where the steps of running episodes are, packed together, and how many there are.
+
+    The list is filled up to a whole number of blocks.
+    """
+    ran = running.reshape(-1)
+    place = jnp.where(ran, jnp.cumsum(ran) - 1, ran.size)
+    packed = jnp.zeros(ran.size + -ran.size % _BLOCK, jnp.int32)
+    order = packed.at[place].set(jnp.arange(ran.size, dtype=jnp.int32), mode="drop")
+    return order, ran.sum(dtype=jnp.int32)
 
 
 def sampled_gradient(

@@ -1,10 +1,12 @@
-"""The weights of the scores in the policy gradient."""
+"""What the scores are weighted by: returns, baselines, advantages; and the log-barrier's weight."""
+
+from typing import Literal
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
-from asmpg.gradients._episodes import Episodes
+from asmpg.experience import Episodes
 
 
 def reward_to_go(episodes: Episodes, *, discount: float) -> Float[Array, "T N"]:
@@ -33,3 +35,83 @@ def return_to_go(episodes: Episodes, *, discount: float) -> Float[Array, "T N"]:
         return total, total
 
     return jax.lax.scan(step, jnp.zeros_like(rewards[0]), rewards, reverse=True)[1]
+
+
+def leave_one_out(weights: Float[Array, "T N"], running: Bool[Array, "T N"]) -> Float[Array, "T N"]:
+    """`b_t` of an episode: the mean of `W_t` over the other episodes still running at `t`.
+
+    0 where there is none. Other episodes know nothing of this one's `(S_t, A_t)`, so `W_t - b_t`
+    leaves the estimator unbiased.
+    """
+    running_weights = jnp.where(running, weights, 0.0)
+    others = running.sum(axis=1, keepdims=True) - running
+    total = running_weights.sum(axis=1, keepdims=True) - running_weights
+    return jnp.where(others > 0, total / jnp.maximum(others, 1), 0.0)
+
+
+def discounting(episodes: Episodes, *, discount: float) -> Float[Array, "T 1"]:
+    """`discount^(t-1)`: by this much the weights of step `t` are smaller than its return to go."""
+    steps = jnp.arange(episodes.rewards.shape[0], dtype=episodes.rewards.dtype)
+    return (discount**steps)[:, None]
+
+
+def normalised(weights: Float[Array, "T N"], running: Bool[Array, "T N"]) -> Float[Array, "T N"]:
+    """The weights divided by their root mean square over the running steps of the batch.
+
+    The step then no longer depends on the size of rewards. The divisor is random and depends on
+    what was drawn: the direction is that of the estimator, its expectation is not (it is biased).
+    """
+    squares = jnp.where(running, jnp.square(weights), 0.0)
+    scale = jnp.sqrt(squares.sum() / jnp.maximum(running.sum(), 1))
+    return weights / jnp.maximum(scale, jnp.finfo(weights.dtype).tiny ** 0.5)
+
+
+BarrierSchedule = Literal["constant", "linear"]
+
+
+def barrier_at(
+    first: float,
+    progress: float | Float[Array, ""],
+    *,
+    schedule: BarrierSchedule,
+    fade: float,
+) -> float | Float[Array, ""]:
+    """The coefficient after the share `progress` of a run.
+
+    That is `first`, or a line from there to 0 at the share `fade`.
+
+    The barrier adds a term to the objective. The estimate stays unbiased for the gradient of the
+    sum; it is that of the return alone only where the coefficient is 0.
+    """
+    if schedule == "constant":
+        return first
+    return first * jnp.maximum(0.0, 1.0 - progress / fade)
+
+
+def generalised_advantages(
+    rewards: Float[Array, "T N"],
+    values: Float[Array, "T N"],
+    next_values: Float[Array, "T N"],
+    terminated: Bool[Array, "T N"],
+    ended: Bool[Array, "T N"],
+    *,
+    discount: float,
+    trace: float,
+) -> Float[Array, "T N"]:
+    """GAE (Schulman et al., 2016): `A_t = delta_t + discount trace A_{t+1}` within an episode.
+
+    `delta_t = r_t + discount V(next) - V_t`, with no `V(next)` where the episode terminated.
+    `next_values` are those of the observations that really came next: where an episode was cut off
+    by a time limit, that is its own last observation, not the first of the episode after it.
+    `ended` says where the next row is of another episode, for either reason.
+    """
+    errors = rewards + discount * jnp.where(terminated, 0.0, next_values) - values
+
+    def step(
+        following: Float[Array, " N"], row: tuple[Array, Array]
+    ) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+        error, ended = row
+        advantage = error + discount * trace * jnp.where(ended, 0.0, following)
+        return advantage, advantage
+
+    return jax.lax.scan(step, jnp.zeros_like(errors[0]), (errors, ended), reverse=True)[1]

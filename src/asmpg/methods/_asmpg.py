@@ -9,12 +9,11 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int, Key
 
-from asmpg._check import MOST_STATES, MOST_WIDTH, check_integer, check_number, check_one_of
-from asmpg.envs import Environment
+from asmpg._support.checks import MOST_STATES, MOST_WIDTH, check_integer, check_number, check_one_of
+from asmpg.environments import Environment
+from asmpg.experience import Episodes, Gathering, HostRows, play_episodes
 from asmpg.gradients import (
     BarrierSchedule,
-    Episodes,
-    MemoryValue,
     Spread,
     barrier_at,
     beliefs_before,
@@ -26,20 +25,11 @@ from asmpg.gradients import (
     reward_to_go,
     sampled_gradient,
 )
-from asmpg.methods._baseline_critic import BaselineCritic
-from asmpg.methods._encoding import encoding_of
-from asmpg.methods._kernels import POLICY_KINDS, PolicyKind, kernel_maker
+from asmpg.methods._kernels import POLICY_KINDS, PolicyKind, encoding_of, kernel_maker
 from asmpg.methods._method import Experience, Method, Metrics, Progress, all_finite
 from asmpg.methods._rates import adam_by_kind
-from asmpg.policies import (
-    Activation,
-    AgentMemory,
-    ASMActor,
-    ASMPolicy,
-    TimeIndexedPolicy,
-    actor,
-)
-from asmpg.rollouts import Gathering, HostRows, play_episodes
+from asmpg.methods.critics import BaselineCritic, MemoryValue
+from asmpg.policies import Activation, AgentMemory, ASMActor, ASMPolicy, TimeIndexedPolicy, actor
 
 Objective = Literal["discounted", "episodic"]
 Estimator = Literal["sampled", "marginal"]

@@ -1,11 +1,11 @@
-"""Which kernels a method trains, by name."""
+"""Which kernels a method trains, by name, and how their networks are shown an environment."""
 
 from collections.abc import Callable
 from typing import Any, Literal
 
 from jaxtyping import Array, Key
 
-from asmpg.envs import Environment
+from asmpg.environments import Discrete, Environment
 from asmpg.methods._paper import PAPER_SIZES, number_of_states
 from asmpg.policies import (
     Activation,
@@ -16,6 +16,22 @@ from asmpg.policies import (
     MLPPolicy,
     TabularPolicy,
 )
+
+
+def encoding_of(
+    environment: Environment[Any], scale: tuple[float, ...] | None, *, default: float = 1.0
+) -> Encoding:
+    """That of `environment`; real components are divided by `scale`, or all by `default`."""
+    space, num_actions = environment.observation_space, environment.action_space.n
+    if isinstance(space, Discrete):
+        return Encoding(num_actions, space.n)
+    scale = scale or (default,) * len(space.low)
+    if len(scale) != len(space.low):
+        raise ValueError(f"observation_scale must have {len(space.low)} numbers, got {len(scale)}")
+    if min(scale) <= 0:
+        raise ValueError(f"observation_scale must be greater than 0, got {min(scale):g}")
+    return Encoding(num_actions, None, scale)
+
 
 PolicyKind = Literal["auto", "mlp", "tabular", "joint", "matrix"]
 POLICY_KINDS: tuple[PolicyKind, ...] = ("auto", "mlp", "tabular", "joint", "matrix")

@@ -8,10 +8,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from asmpg._check import check_fields
-from asmpg.envs import Environment
+from asmpg._support.checks import check_fields
+from asmpg.environments import Environment
+from asmpg.experience import Gathering, HostRows, Stream
 from asmpg.policies import Actor, ASMPolicy, KernelTables
-from asmpg.rollouts import Gathering, HostRows, Stream
 
 if TYPE_CHECKING:
     from asmpg.training import Agent

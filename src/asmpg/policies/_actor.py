@@ -7,8 +7,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, Shaped
 
-from asmpg.policies._kernel_tables import input_index
-from asmpg.policies._memory import AgentMemory
+from asmpg.policies._kernel_tables import AgentMemory, input_index
 from asmpg.policies._policy import ASMPolicy
 
 Memory = TypeVar("Memory")

@@ -1,17 +1,4 @@
-"""The agent state integrated out: the action law that a history has, whatever the states were.
-
-The environment sees actions only, so the agent state can be summed out as in a hidden Markov model.
-With `c_{t-1}(s) = P(S_{t-1} = s | o_{1:t-1}, a_{1:t-1})`:
-
-```
-predict    b_t(s) = sum_s~ c_{t-1}(s~) nu(s | s~, a_{t-1}, o_t)
-act        p_t(a) = sum_s b_t(s) phi(a | s)
-condition  c_t(s) = b_t(s) phi(a_t | s) / p_t(a_t)
-```
-
-An action drawn from `p_t` has the same law as one drawn from `phi(. | S_t)` with `S_t` sampled.
-Beliefs are normalised at every step, so nothing under- or overflows however long the history.
-"""
+"""The filter: what is known of the agent state, and the distribution of actions that follows."""
 
 from typing import Any
 
@@ -20,11 +7,24 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, Shaped
 
-from asmpg.policies._action_laws import ActionLaws
 from asmpg.policies._actor import Actor, draw
-from asmpg.policies._kernel_tables import KernelTables
-from asmpg.policies._memory import AgentMemory
+from asmpg.policies._kernel_tables import AgentMemory, KernelTables
 from asmpg.policies._policy import ASMPolicy
+
+
+class ActionLaws(eqx.Module):
+    """The laws of the actions along `N` histories of `T` steps, and the memories they came from."""
+
+    #: `log p(a_t | history)` for every action.
+    log_laws: Float[Array, "T N A"]
+    #: What is remembered before each observation, and after each action.
+    before: Float[Array, "T N F"]
+    after: Float[Array, "T N F"]
+
+    def log_probability(self, actions: Int[Array, "T N"]) -> Float[Array, "T N"]:
+        """`log p(a_t | history)` of the actions played."""
+        return jnp.take_along_axis(self.log_laws, actions[..., None], axis=-1)[..., 0]
+
 
 #: Keeps a belief a law where every probability has been rounded to zero.
 _TINY = 1e-30

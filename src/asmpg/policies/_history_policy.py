@@ -6,11 +6,10 @@ from typing import Any
 import equinox as eqx
 from jaxtyping import Array, Int, Shaped
 
-from asmpg.policies._action_laws import ActionLaws
 from asmpg.policies._actor import Actor, ASMActor
 from asmpg.policies._actor import actor as asm_actor
-from asmpg.policies._filter import FilterMemory, filter_actions, filter_actor
-from asmpg.policies._memory import AgentMemory
+from asmpg.policies._filter import ActionLaws, FilterMemory, filter_actions, filter_actor
+from asmpg.policies._kernel_tables import AgentMemory
 from asmpg.policies._policy import ASMPolicy
 
 

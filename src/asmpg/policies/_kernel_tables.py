@@ -1,13 +1,34 @@
-"""An ASM policy over finite spaces, written out on every input."""
+"""An ASM policy over finite spaces, written out on every input; and what it carries along."""
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 from numpy.typing import ArrayLike
 
-from asmpg.policies._memory import AgentMemory
+
+class AgentMemory(eqx.Module):
+    """The pair `(S_{t-1}, A_{t-1})` and the number of actions played so far, `t - 1`.
+
+    At the start of an episode the pair is the dummy `(s_0, a_0)`: `time` is zero, and state and
+    action, zero as well, mean nothing.
+    """
+
+    state: Int[Array, "*batch"]
+    action: Int[Array, "*batch"]
+    time: Int[Array, "*batch"]
+
+    @classmethod
+    def empty(cls, batch: tuple[int, ...] = ()) -> "AgentMemory":
+        """The memory of one who has seen nothing yet."""
+        zero = jnp.zeros(batch, jnp.int32)
+        return cls(zero, zero, zero)
+
+    @property
+    def first(self) -> Bool[Array, "*batch"]:
+        """Whether the pair is the dummy pair."""
+        return self.time == 0
 
 
 class KernelTables(eqx.Module):

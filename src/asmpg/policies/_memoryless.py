@@ -5,13 +5,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, Shaped
 
-from asmpg.policies._action_laws import ActionLaws
 from asmpg.policies._actor import AgentMemoryActor, draw
-from asmpg.policies._encoding import Encoding
+from asmpg.policies._filter import ActionLaws
 from asmpg.policies._history_policy import HistoryPolicy
-from asmpg.policies._kernel_tables import KernelTables
-from asmpg.policies._layers import Layers, apply_layers, linear_layers
-from asmpg.policies._memory import AgentMemory
+from asmpg.policies._kernel_tables import AgentMemory, KernelTables
+from asmpg.policies._networks import Encoding, Layers, apply_layers, linear_layers
 
 
 class MemorylessPolicy(HistoryPolicy):

@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Shaped
 
-from asmpg.policies._kernel_tables import KernelTables, every_input
-from asmpg.policies._memory import AgentMemory
+from asmpg.policies._kernel_tables import AgentMemory, KernelTables, every_input
+from asmpg.policies._networks import Encoding
 
 
 class ASMPolicy(eqx.Module):
@@ -124,3 +124,24 @@ def log_probability(
         jnp.take_along_axis(log_nu, state[..., None], axis=-1)[..., 0]
         + jnp.take_along_axis(log_phi, action[..., None], axis=-1)[..., 0]
     )
+
+
+class NetworkPolicy(ASMPolicy):
+    """A factored policy whose networks are shown encoded observations and actions."""
+
+    encoding: Encoding = eqx.field(static=True)
+    num_states: int = eqx.field(static=True)
+    num_actions: int = eqx.field(static=True)
+    num_observations: int | None = eqx.field(static=True)
+
+    def __init__(self, num_states: int, encoding: Encoding):
+        """The networks are the business of the subclass."""
+        self.encoding = encoding
+        self.num_states = num_states
+        self.num_actions = encoding.num_actions
+        self.num_observations = encoding.num_observations
+
+    @property
+    def factored(self) -> bool:
+        """Yes."""
+        return True

@@ -1,12 +1,13 @@
-"""Tabular softmax policies: factored, and the joint kernel of the paper's appendix."""
+"""Tabular softmax kernels: factored, joint, and one for each step of an episode."""
+
+from collections.abc import Callable
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, Key
+from jaxtyping import Array, Float, Int, Key, Shaped
 
-from asmpg.policies._kernel_tables import every_input, input_index
-from asmpg.policies._memory import AgentMemory
+from asmpg.policies._kernel_tables import AgentMemory, KernelTables, every_input, input_index
 from asmpg.policies._policy import ASMPolicy
 
 
@@ -129,3 +130,50 @@ def _row(
         num_observations=policy.num_observations,
         num_actions=policy.num_actions,
     )
+
+
+class TimeIndexedPolicy(ASMPolicy):
+    """`(nu_t, phi_t)` for `t = 1, ..., H`: a stack of policies, one for each step."""
+
+    steps: ASMPolicy
+    num_states: int = eqx.field(static=True)
+    num_actions: int = eqx.field(static=True)
+    num_observations: int | None = eqx.field(static=True)
+
+    def __init__(
+        self,
+        make: Callable[[Key[Array, ""]], ASMPolicy],
+        *,
+        horizon: int,
+        key: Key[Array, ""],
+    ):
+        """Stack `make(key)` over `horizon` independent keys."""
+        self.steps = eqx.filter_vmap(make)(jax.random.split(key, horizon))
+        self.num_states = self.steps.num_states
+        self.num_actions = self.steps.num_actions
+        self.num_observations = self.steps.num_observations
+
+    @property
+    def factored(self) -> bool:
+        """No: the action depends on time as well."""
+        return False
+
+    def log_nu(
+        self, memory: AgentMemory, observation: Shaped[Array, "*observation"]
+    ) -> Float[Array, " S"]:
+        """`log nu_t`, with `t - 1` the number of actions played."""
+        return self._at(memory).log_nu(memory, observation)
+
+    def log_phi(
+        self, memory: AgentMemory, observation: Shaped[Array, "*observation"]
+    ) -> Float[Array, "S A"]:
+        """`log phi_t`, with `t - 1` the number of actions played."""
+        return self._at(memory).log_phi(memory, observation)
+
+    def tabulate(self) -> KernelTables:
+        """The tables of all steps."""
+        tables = eqx.filter_vmap(lambda policy: policy.tabulate())(self.steps)
+        return jax.tree.map(lambda leaf: leaf[:, 0], tables)
+
+    def _at(self, memory: AgentMemory) -> ASMPolicy:
+        return jax.tree.map(lambda leaf: leaf[memory.time], self.steps)

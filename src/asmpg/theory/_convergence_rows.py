@@ -4,13 +4,20 @@ import dataclasses
 import functools
 from collections.abc import Iterator
 
-from asmpg.envs import NMDP
+from asmpg.environments import NMDP
 from asmpg.theory._constants import (
+    decreasing_bound,
+    decreasing_step_size,
     discounted_beta,
     discounted_noise,
     episodic_beta,
     episodic_noise,
+    expected_bound,
+    expected_step_size,
     joint_softmax_bounds,
+    likely_bound,
+    likely_step_size,
+    summable_bound,
 )
 from asmpg.theory._convergence_claims import (
     Experiment,
@@ -20,19 +27,9 @@ from asmpg.theory._convergence_claims import (
     with_decreasing_steps,
     with_high_probability,
 )
-from asmpg.theory._effort import Effort
-from asmpg.theory._rates import (
-    decreasing_bound,
-    decreasing_step_size,
-    expected_bound,
-    expected_step_size,
-    likely_bound,
-    likely_step_size,
-    summable_bound,
-)
-from asmpg.theory._row import Row, tightest
+from asmpg.theory._row import Effort, Row, tightest
 from asmpg.theory._runs import Laboratory
-from asmpg.theory._scaling_claims import horizon_exponent
+from asmpg.theory._smoothness_claims import horizon_exponent
 
 _DELTA = 0.1
 #: Short-sighted, so that the constants are small enough for the runs to get somewhere.

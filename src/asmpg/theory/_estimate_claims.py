@@ -9,13 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from asmpg.envs import NMDP
-from asmpg.gradients import Episodes, reward_to_go
+from asmpg.environments import NMDP
+from asmpg.experience import Episodes
+from asmpg.gradients import reward_to_go
 from asmpg.policies import log_probability
 from asmpg.theory._climb import climb, random_starts
-from asmpg.theory._enumeration import enumerate_trajectories
 from asmpg.theory._gradient_claims import exact_gradient
-from asmpg.theory._kernel_family import KernelFamily
+from asmpg.theory._processes import KernelFamily, enumerate_trajectories
 from asmpg.theory._row import Row, tightest
 
 #: A supremum that is approached at infinity is met up to rounding.

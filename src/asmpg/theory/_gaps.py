@@ -14,11 +14,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from asmpg.envs import NMDP, FiniteModel
+from asmpg.environments import NMDP, FiniteModel
 from asmpg.policies import MLPPolicy
 from asmpg.theory._gradient_claims import exact_gradient
 from asmpg.theory._ideal_state_claims import cart_pole_integrator
-from asmpg.theory._kernel_family import KernelFamily, random_policy
+from asmpg.theory._processes import KernelFamily, random_policy
 from asmpg.theory._row import Row
 
 #: What an episode of the bandit below pays for each of its two arms.

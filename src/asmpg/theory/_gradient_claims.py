@@ -7,12 +7,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from asmpg.envs import NMDP
+from asmpg.environments import NMDP
 from asmpg.exact import history_q, history_value
 from asmpg.gradients import reward_to_go
 from asmpg.policies import ASMPolicy, TimeIndexedPolicy
-from asmpg.theory._enumeration import Enumeration, enumerate_trajectories, flat
-from asmpg.theory._kernel_family import KernelFamily, random_policy
+from asmpg.theory._processes import (
+    Enumeration,
+    KernelFamily,
+    enumerate_trajectories,
+    flat,
+    random_policy,
+)
 from asmpg.theory._row import Row, tightest
 
 #: The weight `W_t` of the score at step `t`, for every trajectory.

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
-from asmpg.envs import NMDP, FiniteModel
+from asmpg.environments import NMDP, FiniteModel
 from asmpg.policies import KernelTables
 
 State = TypeVar("State", bound=Hashable)

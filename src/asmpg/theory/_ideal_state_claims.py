@@ -8,15 +8,10 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Float
 
-from asmpg.envs import NMDP, FiniteModel, VelocityOnlyCartPole, random_episode
+from asmpg.environments import NMDP, FiniteModel, random_episode
+from asmpg.environments.velocity_only_cart_pole import VelocityOnlyCartPole
 from asmpg.exact import history_optimum, history_value
-from asmpg.theory._ideal_state import (
-    First,
-    RecursiveState,
-    Update,
-    belief_recursion,
-    whole_history,
-)
+from asmpg.theory._ideal_state import First, RecursiveState, Update, belief_recursion, whole_history
 from asmpg.theory._row import Row, tightest
 
 _ROUNDING = 1e-9

@@ -10,11 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
-from asmpg.envs import NMDP, Environment
+from asmpg.environments import NMDP, Environment
 from asmpg.exact import history_optimum, history_value
 from asmpg.methods import ASMPG, Learner
 from asmpg.policies import ASMPolicy
-from asmpg.theory._enumeration import flat
+from asmpg.theory._processes import flat
 
 
 class Runs(eqx.Module):

@@ -1,6 +1,8 @@
-"""How curved the objective can be."""
+"""Smoothness, the softmax kernels' constants, and how bounds scale."""
 
 import dataclasses
+import math
+from collections.abc import Callable
 
 import equinox as eqx
 import jax
@@ -8,10 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from asmpg.envs import NMDP
+from asmpg.environments import NMDP
 from asmpg.exact import history_value
 from asmpg.theory._climb import climb, curvature, random_starts, spectral_norm
-from asmpg.theory._kernel_family import KernelFamily
+from asmpg.theory._constants import KernelBounds, joint_softmax_bounds, likely_bound
+from asmpg.theory._processes import KernelFamily
 from asmpg.theory._row import Row
 
 
@@ -98,4 +101,101 @@ def smoothness(
         f"largest |grad^2 J| found over policies and processes, H = {horizon}",
         spectral_norm(value, np.asarray(best.parameters), best, *numbers),
         beta,
+    )
+
+
+_STATEMENT = {
+    "joint": "Lemma on softmax ASM policies",
+    "tabular": "remark after Assumption 1; derived here",
+}
+#: A supremum that is approached at infinity is met up to rounding.
+_ROUNDING = 1 + 1e-12
+
+
+@dataclasses.dataclass(frozen=True)
+class _LogKernel:
+    """`log pi` of the first outcome on the first input."""
+
+    family: KernelFamily
+
+    def __call__(self, parameters: Float[Array, " d"]) -> Float[Array, ""]:
+        tables = self.family.policy(parameters).tabulate()
+        return tables.log_nu[0, 0, 0] + tables.log_phi[0, 0, 0, 0]
+
+
+def softmax_claims(
+    family: KernelFamily, *, steps: int, starts: int = 16, bounds: KernelBounds | None = None
+) -> list[Row]:
+    """`|grad log pi| <= G` and `|grad^2 log pi| <= M`, both by gradient ascent on `theta`.
+
+    All rows and outcomes of a table are alike, so one of them is enough.
+    """
+    bounds = bounds or family.bounds
+    log_pi = _LogKernel(family)
+
+    def score(parameters: Float[Array, " d"]) -> Float[Array, ""]:
+        return jnp.linalg.norm(jax.grad(log_pi)(parameters))
+
+    def bend(both: Float[Array, "2 d"]) -> Float[Array, ""]:
+        return -curvature(log_pi, both[0], both[1])
+
+    size = family.num_parameters
+    scores, _ = climb(score, random_starts(np.zeros(size), starts=starts, seed=0), steps=steps)
+    bends, points = climb(
+        bend, random_starts(np.zeros((2, size)), starts=starts, seed=1), steps=steps
+    )
+    found = spectral_norm(log_pi, np.asarray(points)[bends.argmax(), 0])
+    return [
+        Row(
+            f"score of a {family.title} <= G",
+            _STATEMENT[family.kind],
+            "largest |grad log pi| found",
+            float(scores.max()),
+            bounds.score * _ROUNDING,
+        ),
+        Row(
+            f"Hessian of a {family.title} <= M",
+            _STATEMENT[family.kind],
+            "largest |grad^2 log pi| found",
+            found,
+            bounds.hessian,
+            note="the supremum is 1/2",
+        ),
+    ]
+
+
+#: `r_max`, horizon or discount, and `G, M` to a constant.
+Constant = Callable[[float, float, KernelBounds], float]
+
+
+def horizon_exponent(
+    beta: Constant,
+    noise: Constant,
+    *,
+    claim: str,
+    statement: str,
+    exponent: float,
+    sizes: tuple[float, float],
+    horizon: Callable[[float], float],
+) -> Row:
+    """The exponent of the leading term for fixed `Delta_1`, between two large horizons.
+
+    `sizes` are what `beta` and `noise` take, the horizon or the discount; `horizon` turns them
+    into the length that counts.
+    """
+    bounds = joint_softmax_bounds()
+    terms = [
+        # With K this large only the term in 1 / sqrt K is left.
+        likely_bound(beta(1.0, size, bounds), noise(1.0, size, bounds), 1.0, 10**60, delta=0.1)
+        for size in sizes
+    ]
+    slope = math.log(terms[1] / terms[0]) / math.log(horizon(sizes[1]) / horizon(sizes[0]))
+    return Row(
+        claim,
+        statement,
+        f"distance of the exponent from {exponent:g}: exponent {slope:.4f}",
+        abs(slope - exponent),
+        0.01,
+        kind="identity",
+        note="for fixed Delta_1; Delta_1 may itself grow with the horizon",
     )

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 
 import jax
 
-from asmpg.envs import NMDP, Tiger
+from asmpg.environments import NMDP
+from asmpg.environments.tiger import Tiger
 from asmpg.theory import _gaps
 from asmpg.theory._constants import (
     discounted_beta,
@@ -16,12 +17,7 @@ from asmpg.theory._constants import (
     factored_softmax_bounds,
     truncation_bias,
 )
-from asmpg.theory._convergence_rows import (
-    DISCOUNTED_THEOREM,
-    EPISODIC_THEOREM,
-    convergence_rows,
-)
-from asmpg.theory._effort import Effort
+from asmpg.theory._convergence_rows import DISCOUNTED_THEOREM, EPISODIC_THEOREM, convergence_rows
 from asmpg.theory._estimate_claims import estimate_bound, truncation
 from asmpg.theory._gradient_claims import (
     baseline_lemma,
@@ -29,16 +25,10 @@ from asmpg.theory._gradient_claims import (
     q_weights,
     return_weights,
 )
-from asmpg.theory._ideal_state_claims import (
-    beliefs,
-    cart_pole_integrator,
-    histories,
-    random_model,
-)
-from asmpg.theory._kernel_family import KernelFamily
-from asmpg.theory._row import Row
-from asmpg.theory._smoothness_claims import smoothness
-from asmpg.theory._softmax_claims import softmax_claims
+from asmpg.theory._ideal_state_claims import beliefs, cart_pole_integrator, histories, random_model
+from asmpg.theory._processes import KernelFamily
+from asmpg.theory._row import Effort, Row
+from asmpg.theory._smoothness_claims import smoothness, softmax_claims
 
 _DISCOUNT = 0.5
 

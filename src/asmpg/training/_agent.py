@@ -11,8 +11,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Shaped
 from numpy.typing import ArrayLike
 
-from asmpg._check import check_integer
-from asmpg.envs import Space
+from asmpg._support.checks import check_integer
+from asmpg.environments import Space
 from asmpg.policies import Actor, ASMPolicy, actor
 from asmpg.training import _kernels
 from asmpg.training._agent_arguments import (

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Shaped
 from numpy.typing import ArrayLike
 
-from asmpg.envs import Discrete, Space
+from asmpg.environments import Discrete, Space
 
 
 def observation_batch(

@@ -14,9 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.tree_util import keystr, tree_flatten_with_path
 
-from asmpg._errors import CheckpointError
-from asmpg._files import one_line, parse_object
-from asmpg.training._atomic import write_atomically
+from asmpg._support.errors import CheckpointError
+from asmpg._support.files import one_line, parse_object, write_atomically
 
 Tree = TypeVar("Tree")
 #: The entry that holds the JSON; no array has this name, as fields start with a letter.

@@ -9,9 +9,9 @@ from typing import Any, Literal, cast
 import equinox as eqx
 import jax.numpy as jnp
 
-from asmpg._check import check_integer, check_one_of, shown
-from asmpg.envs import Environment
-from asmpg.envs.host import DescribedEnvironment, Interface, Place, find_place, is_on_host
+from asmpg._support.checks import check_integer, check_one_of, shown
+from asmpg.environments import Environment
+from asmpg.interop import DescribedEnvironment, Interface, Place, find_place, is_on_host
 from asmpg.methods import PAPER_SEEDS, PRESETS, Method
 from asmpg.training._memory import check_memory
 from asmpg.training._program import Program

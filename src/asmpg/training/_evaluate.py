@@ -10,11 +10,11 @@ import jax
 import numpy as np
 from jaxtyping import Array, Key
 
-from asmpg._check import check_integer
-from asmpg.envs import AbstractFiniteEnvironment
-from asmpg.envs.host import Place
+from asmpg._support.checks import check_integer
+from asmpg.environments import AbstractFiniteEnvironment
 from asmpg.exact import exact_returns
-from asmpg.rollouts import EpisodeReturns, host_returns, play_for_returns, standard_error
+from asmpg.experience import EpisodeReturns, host_returns, play_for_returns, standard_error
+from asmpg.interop import Place
 from asmpg.training._host_lane import open_evaluation
 from asmpg.training._load import chosen_seed, standings
 from asmpg.training._program import Program

@@ -9,8 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from asmpg.methods import Metrics
-from asmpg.rollouts import (
+from asmpg.experience import (
     HostPlayer,
     HostRows,
     HostStage,
@@ -19,6 +18,7 @@ from asmpg.rollouts import (
     host_returns,
     standard_error,
 )
+from asmpg.methods import Metrics
 from asmpg.training._lanes import Lane, OneSeedLane, Outcome, make_outcome
 from asmpg.training._program import MEASURES, Program, SeedState
 from asmpg.training._standing import SavedSeed, Standing

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Array, Float, Shaped
 from numpy.typing import ArrayLike
 
-from asmpg.envs import Space
+from asmpg.environments import Space
 from asmpg.policies import AgentMemory, ASMPolicy, TimeIndexedPolicy
 from asmpg.training._agent_arguments import index, observation_batch
 

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from asmpg.envs import Environment, make, registered_names
-from asmpg.envs.host import Place, find_place
-from asmpg.methods import AIS, PRESETS, Method
+from asmpg.environments import Environment, make, registered_names
+from asmpg.interop import Place, find_place
+from asmpg.methods import PRESETS, Method
+from asmpg.methods.ais import AIS
 from asmpg.training._agent import Agent
 from asmpg.training._callback import Callback
 from asmpg.training._config import RunConfig, default_seeds

@@ -5,7 +5,7 @@ from typing import Any
 import equinox as eqx
 import jax
 
-from asmpg.envs import Environment
+from asmpg.environments import Environment
 from asmpg.methods import Method
 
 

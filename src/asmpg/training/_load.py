@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from asmpg._check import check_one_of
-from asmpg._errors import CheckpointError
-from asmpg._files import naming
-from asmpg.envs import Discrete
-from asmpg.envs.host import Interface
+from asmpg._support.checks import check_one_of
+from asmpg._support.errors import CheckpointError
+from asmpg._support.files import naming
+from asmpg.environments import Discrete
+from asmpg.interop import Interface
 from asmpg.training import _checkpoint
 from asmpg.training._agent import Agent
 from asmpg.training._config import RunConfig

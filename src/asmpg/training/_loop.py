@@ -11,12 +11,12 @@ from pathlib import Path
 import jax
 import numpy as np
 
-from asmpg._errors import TrainingError
-from asmpg.envs.host import Place
+from asmpg._support.errors import TrainingError
+from asmpg._support.interrupts import deferred_interrupt, worker_threads
+from asmpg.interop import Place
 from asmpg.training._callback import Callback, Callbacks, Row
 from asmpg.training._config import RunConfig
 from asmpg.training._host_lane import make_host_lanes
-from asmpg.training._interrupt import deferred_interrupt, worker_threads
 from asmpg.training._keeper import Keeper
 from asmpg.training._lanes import Lane, Outcome, make_lanes
 from asmpg.training._metrics import columns, make_row

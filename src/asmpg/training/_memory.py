@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from asmpg.envs import Discrete
+from asmpg.environments import Discrete
 from asmpg.training._program import Program
 
 #: What one seed may take up: its policy, critic, optimisers and environments, in bytes.

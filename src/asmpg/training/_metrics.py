@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from asmpg._errors import CheckpointError
-from asmpg._files import read_text
-from asmpg.training._atomic import write_atomically
+from asmpg._support.errors import CheckpointError
+from asmpg._support.files import read_text, write_atomically
 from asmpg.training._callback import Callback, Row
 from asmpg.training._program import MEASURES
 

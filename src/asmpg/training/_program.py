@@ -7,10 +7,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from asmpg.envs import AbstractFiniteEnvironment, Environment
+from asmpg.environments import AbstractFiniteEnvironment, Environment
 from asmpg.exact import ExactReturns, exact_returns
+from asmpg.experience import play_for_returns
 from asmpg.methods import Experience, Method, Metrics
-from asmpg.rollouts import play_for_returns
 
 
 class SeedState(eqx.Module):

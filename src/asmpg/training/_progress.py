@@ -10,8 +10,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from asmpg._clock import clock
-from asmpg._counted import counted
+from asmpg._support.words import clock, counted
 from asmpg.training._callback import Callback, Row
 from asmpg.training._config import RunConfig
 from asmpg.training._score import Score

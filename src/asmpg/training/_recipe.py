@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from asmpg.envs.host import DescribedEnvironment, Interface
+from asmpg.interop import DescribedEnvironment, Interface
 from asmpg.methods import Method
 from asmpg.training._config import RunConfig
 

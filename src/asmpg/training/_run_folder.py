@@ -11,12 +11,18 @@ from typing import Any, Literal
 import equinox as eqx
 import jax.numpy as jnp
 
-from asmpg._check import check_integer, check_number
-from asmpg._errors import CheckpointError, TrainingError
-from asmpg._files import naming, read_json
-from asmpg._lock import LOCK_NAME, folder_lock, is_in_place
+from asmpg._support.checks import check_integer, check_number
+from asmpg._support.errors import CheckpointError, TrainingError
+from asmpg._support.files import (
+    LOCK_NAME,
+    folder_lock,
+    is_in_place,
+    naming,
+    read_json,
+    write_atomically,
+)
+from asmpg._support.machine import versions
 from asmpg.methods import PRESETS
-from asmpg.training._atomic import write_atomically
 from asmpg.training._callback import Row
 from asmpg.training._checkpoint import load, load_meta, save
 from asmpg.training._config import RunConfig
@@ -24,7 +30,6 @@ from asmpg.training._learned import blank_learner, with_learned
 from asmpg.training._metrics import MetricsWriter, columns, digests, read_rows, write_rows
 from asmpg.training._program import Program, SeedState
 from asmpg.training._standing import SavedSeed, Standing
-from asmpg.training._versions import versions
 
 #: The last state of a seed, or that of its best evaluation.
 Which = Literal["best", "last"]

@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Any
 
-from asmpg.envs import Environment
+from asmpg.environments import Environment
 
 
 @dataclasses.dataclass(frozen=True)

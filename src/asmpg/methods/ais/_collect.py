@@ -6,10 +6,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Key
 
-from asmpg.envs import Environment
-from asmpg.methods.ais._actor import AISActor, AISMemory
-from asmpg.methods.ais._networks import LSTMState
-from asmpg.methods.ais._segments import Segments
+from asmpg.environments import Environment
+from asmpg.methods.ais._losses import Segments
+from asmpg.methods.ais._networks import AISActor, AISMemory, LSTMState
 
 
 def collect_steps(

@@ -1,4 +1,4 @@
-"""The networks of AIS: history encoder, prediction heads, policy."""
+"""The networks of AIS: history encoder, prediction heads, policy; and acting on them."""
 
 from typing import Literal
 
@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, Shaped
 
-from asmpg._check import check_integer, check_number, check_one_of
-from asmpg.policies import Encoding, Layers, apply_layers, linear_layers
+from asmpg._support.checks import check_integer, check_number, check_one_of
+from asmpg.policies import Actor, Encoding, Layers, apply_layers, draw, linear_layers
 
 Variant = Literal["kl", "mmd"]
 Start = Literal["normal", "zeros"]
@@ -181,3 +181,38 @@ class AISNetworks(eqx.Module):
     def log_policy(self, z: Float[Array, "*batch d"]) -> Float[Array, "*batch A"]:
         """`log pi(a | z)` for every action."""
         return jax.nn.log_softmax(apply_layers(self.policy, z))
+
+
+class AISMemory(eqx.Module):
+    """The recurrent state, the last action, and whether there was none yet."""
+
+    recurrent: LSTMState
+    action: Int[Array, "*batch"]
+    first: Bool[Array, "*batch"]
+
+
+class AISActor(Actor[AISMemory]):
+    """Encodes `(o_t, a_{t-1}, r_{t-1})`, then draws `a_t` from the policy on `z_t`."""
+
+    networks: AISNetworks
+    greedy: bool = eqx.field(static=True, default=False)
+
+    def start(self, key: Key[Array, ""]) -> AISMemory:
+        """A start state of the encoder: fresh noise or zeros."""
+        recurrent = self.networks.start_state(key)
+        return AISMemory(recurrent, jnp.zeros((), jnp.int32), jnp.ones((), bool))
+
+    def act(
+        self,
+        memory: AISMemory,
+        observation: Shaped[Array, "*observation"],
+        reward: Float[Array, ""],
+        uniforms: Float[Array, "2"],
+    ) -> AISMemory:
+        """One step of the encoder and one draw."""
+        recurrent = self.networks.encode_step(
+            memory.recurrent, observation, memory.action, reward, memory.first
+        )
+        law = jnp.exp(self.networks.log_policy(recurrent.hidden))
+        action = draw(law, uniforms[0], greedy=self.greedy)
+        return AISMemory(recurrent, action, jnp.zeros((), bool))

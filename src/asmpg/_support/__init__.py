@@ -1,0 +1,1 @@
+"""What every room needs and none owns: checks, errors, files, facts about the machine."""

@@ -1,0 +1,97 @@
+"""`asmpg plot`: the learning curve of a run."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from asmpg.analysis._results import common_grid, seed_curves
+from asmpg.analysis._yardstick_lines import yardstick_lines
+from asmpg.analysis.figures import draw_yardsticks, short_number
+from asmpg.environments import Environment, registered_names
+from asmpg.training import RunConfig, RunFolder, Score, score_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def plot(run: str | Path, out: str | Path | None = None, *, trust: bool = False) -> list[Path]:
+    """Draw the score of a run over its steps, as `learning_curve.png` and `.svg`.
+
+    The files go into the folder `out`, by default that of the run; their paths are returned. The
+    score is that of `asmpg.training.score_of`; for finite models it is computed exactly, and the
+    one sampled at evaluations is shown beside it. Environments of Gymnasium are not needed; where a
+    run does not record what its environment looks like, `trust` allows to import its module.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ImportError("figures need matplotlib: pip install matplotlib") from None
+
+    folder = RunFolder(run)
+    program = folder.config.build(_environment(folder.config, trust=trust))
+    score = score_of(program.environment)
+    if not folder.rows():
+        raise ValueError(f"{run} has no evaluations yet")
+    figure = Figure(figsize=(8, 4.5), layout="constrained")
+    axes = figure.subplots()
+    draw_run(axes, folder, score)
+    lines = yardstick_lines(program.environment, score, discount=program.discount)
+    draw_yardsticks(axes, lines)
+    axes.set_title(f"{program.environment.name}, {folder.config.method}", loc="left")
+    axes.set_xlabel("environment steps")
+    axes.set_ylabel(score.label)
+    axes.set_xlim(0, max(folder.config.steps, axes.dataLim.x1))
+    axes.xaxis.set_major_formatter(lambda value, _: short_number(value))
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside lower center", ncols=4, frameon=False, fontsize=9)
+    target = folder.path if out is None else Path(out)
+    target.mkdir(parents=True, exist_ok=True)
+    paths = [target / f"learning_curve.{kind}" for kind in ("png", "svg")]
+    for path in paths:
+        figure.savefig(path, dpi=150)
+    return paths
+
+
+def _environment(config: RunConfig, *, trust: bool) -> Environment[Any] | None:
+    """The environment itself where it is needed: for its yardsticks, which only ours have."""
+    if config.interface is not None and config.environment not in registered_names():
+        return None
+    return config.place(trust=trust).environment
+
+
+def draw_run(axes: "Axes", folder: RunFolder, score: Score) -> None:
+    """Draw every seed at the steps it took, and their mean as far as all of them are."""
+    rows = folder.rows()
+    # The exact value is that of the policy that draws; with greedy evaluations, it is another one.
+    known = not np.isnan(rows[0][score.exact]) and not folder.config.greedy
+    curves = list(seed_curves(rows, score.exact if known else score.name).values())
+    reached = min(each.steps[-1] for each in curves)
+    targets = [steps for steps in folder.config.evaluation_steps if steps <= reached]
+    steps, table = common_grid(targets, curves)
+    mean, several = table.mean(axis=0), len(curves) > 1
+    name = f"mean of {len(curves)} seeds" if several else "1 seed"
+    kind = "exact" if known else "sampled"
+    axes.plot(steps, mean, color="black", linewidth=2, zorder=4, label=f"{name}, {kind}")
+    if several:
+        for each in curves:
+            axes.plot(each.steps, each.scores, color="0.6", linewidth=0.7, zorder=2)
+        axes.plot([], [], color="0.6", linewidth=0.7, label="each seed")
+        error = table.std(axis=0, ddof=1) / np.sqrt(len(curves))
+        low, high = mean - error, mean + error
+        axes.fill_between(steps, low, high, color="0.8", zorder=1, label="± standard error")
+    if known:
+        sampled = list(seed_curves(rows, score.name).values())
+        axes.plot(
+            steps,
+            common_grid(targets, sampled)[1].mean(axis=0),
+            linestyle="none",
+            marker="o",
+            markevery=-(-len(steps) // 50),
+            markersize=3.5,
+            markerfacecolor="white",
+            markeredgecolor="black",
+            markeredgewidth=0.7,
+            zorder=3,
+            label=f"{name}, sampled",
+        )

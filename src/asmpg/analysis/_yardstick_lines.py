@@ -1,0 +1,57 @@
+"""The yardsticks of an environment in the score that its runs are measured by."""
+
+import dataclasses
+from typing import Any
+
+from asmpg.environments import Environment
+from asmpg.exact import Yardstick
+from asmpg.training import Score
+
+#: Those that are drawn, in the order of what they know.
+LINES = ("random", "memoryless", "history_optimal")
+KNOWN_BY = {"exact": "", "grid": "≈ ", "search": "≥ ", "simulation": "≈ "}
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+    """The value of a yardstick, and how it is known."""
+
+    value: float
+    kind: str
+
+    @property
+    def text(self) -> str:
+        """The value for people: `≥` if it is the best of a search, `≈` if it is nearly so."""
+        return f"{KNOWN_BY[self.kind]}{self.value:.4g}".replace("-", "−")
+
+
+def yardstick_lines(
+    environment: Environment[Any], score: Score, *, discount: float = 0.99
+) -> dict[str, Line]:
+    """The lines by name, without those that nobody can compute."""
+    from asmpg.exact import yardsticks
+
+    try:
+        values = yardsticks(environment, discount=discount)
+    except ValueError:
+        return {}
+    lines = {}
+    for name in (*LINES, "full_state"):
+        yardstick: Yardstick | None = getattr(values, name)
+        if yardstick is None:
+            continue
+        value = getattr(yardstick, score.yardstick)
+        if value is not None:
+            lines[name] = Line(float(value), yardstick.kind)
+    return lines
+
+
+def goal(lines: dict[str, Line]) -> tuple[float, float] | None:
+    """Random, and the best a history can do: the range that scores are normalised by.
+
+    The full state stands in where the history optimum is not known; `None` if neither is.
+    """
+    best = lines.get("history_optimal") or lines.get("full_state")
+    if "random" not in lines or best is None or best.value <= lines["random"].value:
+        return None
+    return lines["random"].value, best.value

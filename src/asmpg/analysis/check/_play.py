@@ -1,0 +1,114 @@
+"""Random play: what an environment shows and pays, and how fast."""
+
+import dataclasses
+import time
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Shaped
+
+from asmpg.environments import Discrete
+from asmpg.experience import Segment, Stream, open_stream, play_on
+from asmpg.interop import Place
+from asmpg.policies import AgentMemory, AgentMemoryActor
+
+_COMPILED_COPIES, _COMPILED_STEPS = 64, 256
+_HOST_COPIES = 16
+
+
+@dataclasses.dataclass(frozen=True)
+class RandomPlay:
+    """What uniformly random actions met.
+
+    `seen` has the number of different symbols, or the lowest and the highest value of each
+    component. `terminated` and `truncated` count episodes.
+    """
+
+    steps: int
+    steps_per_second: float
+    seen: int | tuple[tuple[float, float], ...]
+    rewards: tuple[float, float]
+    mean_length: float | None
+    terminated: int
+    truncated: int
+
+
+def play_at_random(place: Place, *, seconds: float) -> RandomPlay:
+    """Play for about so many seconds."""
+    rows = _on_host(place, seconds) if place.source is not None else _compiled(place, seconds)
+    observations, rewards, terminated, ended, took, steps = rows
+    ends = int(ended.sum())
+    if isinstance(place.environment.observation_space, Discrete):
+        seen: Any = len(np.unique(observations))
+    else:
+        flat = observations.reshape(-1, observations.shape[-1])
+        low, high = flat.min(axis=0).tolist(), flat.max(axis=0).tolist()
+        seen = tuple(zip(low, high, strict=True))
+    return RandomPlay(
+        steps=steps,
+        steps_per_second=steps / took,
+        seen=seen,
+        rewards=(float(rewards.min()), float(rewards.max())),
+        mean_length=rewards.size / ends if ends else None,
+        terminated=int(terminated.sum()),
+        truncated=ends - int(terminated.sum()),
+    )
+
+
+def _on_host(place: Place, seconds: float) -> tuple[Any, ...]:
+    driver = place.source.open(_HOST_COPIES, exactly=False)
+    generator = np.random.default_rng(0)
+    number = place.environment.action_space.n
+    rows = []
+    try:
+        first = driver.reset(generator.integers(2**31, size=driver.copies).tolist())
+        began = time.monotonic()
+        while time.monotonic() - began < seconds:
+            step = driver.step(generator.integers(number, size=driver.copies))
+            rows.append((step.seen, step.rewards, step.terminated, step.ended))
+        took = time.monotonic() - began
+    finally:
+        driver.close()
+    seen, rewards, terminated, ended = (np.stack(column) for column in zip(*rows, strict=True))
+    return np.concatenate([first[None], seen]), rewards, terminated, ended, took, rewards.size
+
+
+def _compiled(place: Place, seconds: float) -> tuple[Any, ...]:
+    actor = _RandomActor(place.environment.action_space.n)
+    stream = open_stream(
+        place.environment, actor, jax.random.key(0), num_environments=_COMPILED_COPIES
+    )
+    stream, segment = jax.block_until_ready(_play(place.environment, actor, stream, np.int32(0)))
+    began, calls = time.monotonic(), 0
+    while time.monotonic() - began < seconds:
+        calls += 1
+        played = _play(place.environment, actor, stream, np.int32(calls))
+        stream, _ = jax.block_until_ready(played)
+    took = (time.monotonic() - began) / max(calls, 1)
+    seen = np.concatenate([segment.observations[:1], segment.next_observations])
+    columns = (segment.rewards, segment.terminated, segment.ended)
+    return seen, *(np.asarray(column) for column in columns), took, segment.rewards.size
+
+
+@eqx.filter_jit
+def _play(environment: Any, actor: Any, stream: Stream, call: Any) -> tuple[Stream, Segment]:
+    key = jax.random.fold_in(jax.random.key(1), jnp.asarray(call))
+    return play_on(environment, actor, stream, key, steps=_COMPILED_STEPS)
+
+
+class _RandomActor(AgentMemoryActor):
+    num_actions: int = eqx.field(static=True)
+
+    def act(
+        self,
+        memory: AgentMemory,
+        observation: Shaped[Array, "*observation"],
+        reward: Float[Array, ""],
+        uniforms: Float[Array, "2"],
+    ) -> AgentMemory:
+        del observation, reward
+        action = jnp.asarray(uniforms[0] * self.num_actions, jnp.int32)
+        return AgentMemory(memory.state, action, memory.time + 1)

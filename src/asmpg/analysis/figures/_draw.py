@@ -1,0 +1,107 @@
+"""All figures of a study."""
+
+import importlib.util
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from asmpg.analysis._results import Results
+from asmpg.analysis._summary import SHARES, Summary
+from asmpg.analysis._words import percent
+from asmpg.analysis.figures._best_checkpoints import best_checkpoints
+from asmpg.analysis.figures._improvement import improvement
+from asmpg.analysis.figures._interquartile_means import interquartile_means
+from asmpg.analysis.figures._learning_curves import learning_curves
+from asmpg.analysis.figures._panels import save, save_svg
+from asmpg.analysis.figures._steps_to import steps_to_share
+from asmpg.studies import best_episodes
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+#: Panels side by side: on paper and wide screens, and on narrow ones.
+_WIDE, _NARROW = 3, 1
+
+
+class Picture(NamedTuple):
+    """A figure on disk and what it shows; `narrow` is the SVG for narrow screens."""
+
+    name: str
+    title: str
+    caption: str
+    paths: tuple[Path, ...]
+    narrow: Path
+
+
+class FigureOfStudy(NamedTuple):
+    """A figure of a study; `draw` takes the number of panels side by side."""
+
+    name: str
+    title: str
+    caption: str
+    draw: "Callable[[int], Figure]"
+
+
+def draw_figures(results: Results, summary: Summary, folder: Path) -> list[Picture]:
+    """Draw every figure that the results allow into `folder`, as PNG and SVG."""
+    if importlib.util.find_spec("matplotlib") is None:
+        raise ImportError("figures need matplotlib: pip install matplotlib")
+    pictures = []
+    for name, title, caption, draw in figures(results, summary):
+        paths = tuple(save(draw(_WIDE), folder, name))
+        narrow = save_svg(draw(_NARROW), folder / f"{name}-narrow.svg")
+        pictures.append(Picture(name, title, caption, paths, narrow))
+    return pictures
+
+
+def figures(results: Results, summary: Summary) -> list[FigureOfStudy]:
+    """The figures that the results allow."""
+    share = SHARES[-1]
+    first = results.study.entries[0]
+    drawn = [
+        FigureOfStudy(
+            "learning_curves",
+            "Learning curves",
+            "The score at each evaluation, mean over seeds; the band is one standard error. "
+            "Black lines are the values of policies of three kinds.",
+            lambda columns: learning_curves(results, columns),
+        ),
+        FigureOfStudy(
+            "best_checkpoints",
+            "Best checkpoint of each seed",
+            f"The best checkpoint of each seed, scored on {best_episodes(results.study):,} fresh "
+            "episodes: box from quartile to quartile, thick line at the median, a dot for each "
+            "seed.",
+            lambda columns: best_checkpoints(results, columns),
+        ),
+        FigureOfStudy(
+            "interquartile_means",
+            "Interquartile means",
+            "The mean of the middle half of the seeds, with 95 % bootstrap intervals, stratified "
+            "by environment where there is a panel for all.",
+            lambda columns: interquartile_means(results, summary, columns),
+        ),
+    ]
+    compared = any(first.name in (pair.ours, pair.theirs) for pair in summary.comparisons.values())
+    if compared:
+        drawn.append(
+            FigureOfStudy(
+                "probability_of_improvement",
+                f"{first.label} against each other method",
+                f"The probability that a seed of {first.label} ends higher than a seed of the "
+                "other method, ties counted half, with 95 % bootstrap intervals.",
+                lambda columns: improvement(results, summary, columns),
+            )
+        )
+    if any(cell.steps_to[share] is not None for cell in summary.cells.values()):
+        drawn.append(
+            FigureOfStudy(
+                f"steps_to_{100 * share:.0f}",
+                f"Steps to {percent(share)}",
+                f"Environment steps until a seed reaches {percent(share)} of the way from random "
+                "to the history optimum, and never falls below it again.",
+                lambda columns: steps_to_share(results, summary, share, columns),
+            )
+        )
+    return drawn

@@ -1,0 +1,185 @@
+"""What all figures have in common: styles, panels, yardsticks, files."""
+
+import math
+import textwrap
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from asmpg.analysis._results import Results
+from asmpg.analysis._yardstick_lines import Line
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+class Style(NamedTuple):
+    """A colour, and what tells methods apart without it."""
+
+    colour: str
+    line: Any
+    marker: str
+    hatch: str
+
+
+_SOLID, _DASHED, _DOTTED, _MIXED = "-", (0, (5, 2)), (0, (1, 1.2)), (0, (6, 1.5, 1, 1.5))
+#: The methods that come with the package, dark to light within a family.
+_KNOWN = {
+    "asmpg": Style("#0072B2", _SOLID, "o", ""),
+    "asmpg-marginal": Style("#111111", _SOLID, "D", ".."),
+    "asm-ppo": Style("#009E73", _MIXED, "v", "xx"),
+    "gru-ppo": Style("#CC79A7", _DASHED, "P", "++"),
+    "memoryless-ppo": Style("#888888", _DOTTED, "X", "--"),
+    "ais-kl": Style("#D55E00", _DASHED, "s", "//"),
+    "ais-mmd": Style("#E69F00", _MIXED, "^", "\\\\"),
+    "ais-kl-fixed": Style("#7A2E00", _DOTTED, "<", "||"),
+    "ais-mmd-fixed": Style("#9A8500", _DASHED, ">", "oo"),
+}
+#: For methods of users, in the order of their study.
+_FURTHER = (
+    Style("#56B4E9", _DASHED, "h", "/"),
+    Style("#5D3A9B", _MIXED, "p", "\\"),
+    Style("#4B0092", _DOTTED, "*", "x"),
+    Style("#40B0A6", _SOLID, "d", "."),
+    Style("#994F00", _MIXED, "H", "+"),
+    Style("#606060", _DASHED, "8", "|"),
+)
+
+
+def styles(names: Sequence[str]) -> dict[str, Style]:
+    """A style for each entry, by its name; further ones repeat themselves in the end."""
+    unknown = [name for name in names if name not in _KNOWN]
+    return {
+        name: _KNOWN.get(name) or _FURTHER[unknown.index(name) % len(_FURTHER)] for name in names
+    }
+
+
+def save(figure: "Figure", folder: Path, name: str) -> list[Path]:
+    """Write `name.png` and `name.svg`; the same figure gives the same SVG."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.png"
+    figure.savefig(path, dpi=150)
+    return [path, save_svg(figure, folder / f"{name}.svg")]
+
+
+def save_svg(figure: "Figure", path: Path) -> Path:
+    """Write the SVG alone."""
+    from matplotlib import rc_context
+
+    with rc_context({"svg.hashsalt": "asmpg"}):
+        figure.savefig(path, metadata={"Date": None})
+    return path
+
+
+def short_number(value: float) -> str:
+    """`200_000` as `200k`."""
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= size:
+            return f"{value / size:g}{letter}"
+    return f"{value:g}"
+
+
+#: As many letters of the size of labels fit into an inch.
+_CHARACTERS = 11
+#: The height of a line, in inches.
+_LINE = 0.2
+
+
+def panels(
+    titles: Sequence[str],
+    *,
+    columns: int,
+    height: float,
+    spare: bool = False,
+    sharey: bool = False,
+) -> tuple["Figure", "list[Axes]"]:
+    """A figure with a panel for each of `titles`, `height` inches each, and one `spare` if asked.
+
+    They stand in `columns` columns at most. Panels that nobody asked for are blank.
+    """
+    from matplotlib.figure import Figure
+
+    number = len(titles) + spare
+    columns = min(columns, number)
+    rows = math.ceil(number / columns)
+    width = 4.2 * columns + (1.2 if sharey else 0.0)
+    figure = Figure(figsize=(width, height * rows))
+    figure.set_layout_engine("constrained", w_pad=0.08, h_pad=0.08)
+    grid = list(figure.subplots(rows, columns, squeeze=False, sharey=sharey).flat)
+    for axes, title in zip(grid, titles, strict=False):
+        axes.set_title(title, loc="left", fontsize=11, fontweight="bold")
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.locator_params(axis="x", nbins=5)
+    for axes in grid[len(titles) :]:
+        axes.set_axis_off()
+    return figure, grid[:number]
+
+
+def label_below(figure: "Figure", text: str) -> None:
+    """Write `text` below all panels, in as many lines as the width of the figure asks for."""
+    lines = textwrap.wrap(text, int(_CHARACTERS * figure.get_figwidth()))
+    make_room(figure, len(lines))
+    figure.supxlabel("\n".join(lines), fontsize=10)
+
+
+def make_room(figure: "Figure", lines: int) -> None:
+    """Make the figure taller by so many lines of text."""
+    figure.set_figheight(figure.get_figheight() + _LINE * lines)
+
+
+def method_rows(results: Results, axes: "Axes", names: Sequence[str]) -> dict[str, int]:
+    """Put the labels of the entries `names` on the vertical axis, the first on top."""
+    rows = {name: len(names) - 1 - place for place, name in enumerate(names)}
+    axes.set_yticks(list(rows.values()), [results.study.entry(name).label for name in rows])
+    axes.set_ylim(-0.6, len(names) - 0.4)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="x", color="0.9", linewidth=0.8)
+    axes.set_axisbelow(True)
+    return rows
+
+
+def interval_row(axes: "Axes", row: float, interval: Any, style: Any, **marker: Any) -> None:
+    """A point with its interval, in the colour and with the marker of its method."""
+    axes.plot([interval.low, interval.high], [row, row], color=style.colour, linewidth=2.2)
+    axes.plot(
+        interval.value,
+        row,
+        **{"marker": style.marker, "markersize": 7, "color": style.colour, **marker},
+    )
+
+
+#: Their names and line styles: they differ without colour.
+YARDSTICK_STYLES: dict[str, tuple[str, Any]] = {
+    "random": ("uniformly random", (0, (1, 2))),
+    "memoryless": ("best memoryless", (0, (6, 2, 1, 2))),
+    "history_optimal": ("history optimum", (0, (8, 3))),
+}
+
+
+def draw_yardsticks(axes: "Axes", lines: Mapping[str, Line], *, labels: bool = True) -> None:
+    """Draw the lines, with their names and values on the right if asked for `labels`."""
+    drawn = {name: lines[name] for name in YARDSTICK_STYLES if name in lines}
+    for name, line in drawn.items():
+        style = YARDSTICK_STYLES[name][1]
+        axes.axhline(line.value, color="black", linewidth=1, linestyle=style, zorder=1)
+    if not labels:
+        return
+    low, high = axes.get_ylim()
+    room = 0.09 * (high - low)
+    place = -np.inf
+    for name, line in sorted(drawn.items(), key=lambda item: item[1].value):
+        # A label that would touch the one below moves up.
+        place = max(line.value, place + room)
+        axes.annotate(
+            f"{YARDSTICK_STYLES[name][0]}\n{line.text}",
+            xy=(1, place),
+            xycoords=("axes fraction", "data"),
+            xytext=(6, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=9,
+            annotation_clip=False,
+        )

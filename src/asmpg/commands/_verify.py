@@ -1,0 +1,78 @@
+"""`asmpg verify`: the paper's claims, measured."""
+
+import json
+from pathlib import Path
+
+import rich.box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from asmpg.theory import FULL, QUICK, Row, verify
+
+_STYLES = {"holds": "green", "fails": "bold red", "gap": "yellow"}
+
+
+def show(*, quick: bool, as_json: bool, out: Path | None) -> bool:
+    """Run all claims and print them; whether every one of them holds.
+
+    Gaps, sentences that need what the paper does not say, are shown but are no failures.
+    """
+    console = Console(stderr=True)
+    rows: list[Row] = []
+    with console.status("Checking the gradient theorems") as status:
+        for row in verify(QUICK if quick else FULL):
+            rows.append(row)
+            status.update(f"{len(rows)} claims checked, the last one: {row.claim}")
+    entries = json.dumps([row.as_dict() for row in rows], indent=2)
+    if as_json:
+        print(entries)
+    else:
+        print_rows(rows)
+    if out is not None:
+        from asmpg.analysis import draw_convergence, draw_looseness
+
+        out.mkdir(parents=True, exist_ok=True)
+        (out / "theory.json").write_text(entries + "\n")
+        for path in (draw_convergence(rows, out), draw_looseness(rows, out)):
+            console.print(f"Drew {path}")
+    return all(row.verdict != "fails" for row in rows)
+
+
+def print_rows(rows: list[Row]) -> None:
+    """Two tables: what the paper proves, and the gaps."""
+    console = Console()
+    claims = [row for row in rows if row.kind != "gap"]
+    gaps = [row for row in rows if row.kind == "gap"]
+    console.print(_table("What the paper proves", claims))
+    console.print(_table("What does not hold as written, or needs more than is stated", gaps))
+    held = sum(row.verdict == "holds" for row in claims)
+    shown = sum(row.verdict == "gap" for row in gaps)
+    print(f"{held} of {len(claims)} claims hold; {shown} of {len(gaps)} gaps shown by example")
+
+
+def _table(title: str, rows: list[Row]) -> Table:
+    table = Table(title=title, box=rich.box.SIMPLE_HEAD, padding=(0, 1, 0, 0), title_justify="left")
+    table.add_column("claim, and what was measured")
+    for heading in ("measured", "predicted", "margin"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("verdict")
+    for row in rows:
+        claim = Text(row.claim).append(f"\n{row.statement}: {row.what}", style="dim")
+        if row.note:
+            claim.append(f"\n{row.note}", style="dim italic")
+        verdict = Text(row.verdict, style=_STYLES[row.verdict])
+        table.add_row(claim, f"{row.measured:.4g}", predicted(row), margin(row), verdict)
+    return table
+
+
+def predicted(row: Row) -> str:
+    """The prediction, as people write it."""
+    if row.kind == "identity":
+        return f"0 ± {row.limit:g}"
+    return f"≤ {row.limit:.4g}"
+
+
+def margin(row: Row) -> str:
+    """How many times what was found the bound is."""
+    return "" if row.looseness is None else f"{row.looseness:.4g} ×"

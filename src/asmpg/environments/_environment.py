@@ -1,0 +1,102 @@
+"""The contract every environment keeps."""
+
+import abc
+import inspect
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import equinox as eqx
+import jax
+import jax.core
+import numpy as np
+from jaxtyping import Array, Bool, Float, Key, Shaped
+
+from asmpg.environments._spaces import Discrete, Space
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from asmpg.environments._episode import Episode
+
+State = TypeVar("State")
+Observation = Shaped[Array, "*observation"]
+Action = Shaped[Array, ""] | int | np.integer[Any]
+
+
+class Environment(eqx.Module, Generic[State]):
+    """A partially observed environment, as pure functions of explicit state.
+
+    Step `t` of an episode: the agent has seen `o_1, ..., o_t` and picks `a_t`; `step` pays `r_t`
+    and emits `o_{t+1}`. `reset` emits `o_1`. Both can be jitted and vmapped.
+
+    An environment knows nothing of time limits but their length, `max_steps`: cutting an episode
+    off there (truncation) is the business of whoever runs it, and is never reported as
+    `terminated`.
+    """
+
+    max_steps: eqx.AbstractVar[int]
+
+    @abc.abstractmethod
+    def reset(self, key: Key[Array, ""]) -> tuple[Observation, State]:
+        """Start an episode: the first observation and the latent state."""
+
+    @abc.abstractmethod
+    def step(
+        self, key: Key[Array, ""], state: State, action: Action
+    ) -> tuple[Observation, State, Float[Array, ""], Bool[Array, ""]]:
+        """Play `action`: next observation, next state, reward, and whether the episode ended."""
+
+    @property
+    @abc.abstractmethod
+    def observation_space(self) -> Space:
+        """What `reset` and `step` emit."""
+
+    @property
+    @abc.abstractmethod
+    def action_space(self) -> Discrete:
+        """What `step` accepts."""
+
+    @property
+    @abc.abstractmethod
+    def reward_bound(self) -> float:
+        """A number `r_max` with `|r_t| <= r_max` always."""
+
+    def __hash__(self) -> int:
+        """By structure, so that `jax.jit(environment.step)` works; equality compares everything."""
+        return hash(jax.tree.structure(self))
+
+    @property
+    def name(self) -> str:
+        """The name shown to people."""
+        return type(self).__name__
+
+    @property
+    def action_names(self) -> tuple[str, ...]:
+        """A word for each action."""
+        return tuple(str(action) for action in range(self.action_space.n))
+
+    def options(self) -> dict[str, Any]:
+        """The constructor arguments that rebuild this environment."""
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+
+    def describe_state(self, state: State) -> str:
+        """One line on the latent state, for people."""
+        return " ".join(f"{leaf}" for leaf in jax.tree.leaves(state))
+
+    def draw(self, axes: "Axes", episode: "Episode") -> None:
+        """Draw where `episode` stands now, and how it got there."""
+        from asmpg.environments.drawing import draw_chart
+
+        draw_chart(axes, self, episode)
+
+    def check_action(self, action: Action) -> None:
+        """Raise a `ValueError` for an action outside the space.
+
+        Inside `jit` an action has no value yet; there, an action outside the space is undefined.
+        """
+        if isinstance(action, jax.core.Tracer):
+            return
+        if not self.action_space.contains(action):
+            raise ValueError(
+                f"action must be an integer in [0, {self.action_space.n - 1}] for {self.name}, "
+                f"got {action}"
+            )

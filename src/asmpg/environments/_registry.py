@@ -1,0 +1,90 @@
+"""Environments by name."""
+
+import difflib
+import inspect
+import re
+from collections.abc import Callable
+from typing import Any
+
+from asmpg.environments._environment import Environment
+from asmpg.environments.cheese_maze import CheeseMaze
+from asmpg.environments.hallway_navigation import HallwayNavigation
+from asmpg.environments.healthcare_treatment import HealthcareTreatment
+from asmpg.environments.machine_repair import MachineRepair
+from asmpg.environments.probes import CountModulo, RepeatFirst, TMaze
+from asmpg.environments.tiger import Tiger
+from asmpg.environments.velocity_only_cart_pole import VelocityOnlyCartPole
+from asmpg.environments.voicemail import Voicemail
+
+Factory = Callable[..., Any]
+
+#: The paper's environments, in its order, then those of the AIS reference, then memory probes.
+_BUILT_IN: dict[str, Factory] = {
+    environment.__name__: environment
+    for environment in (
+        CheeseMaze,
+        HallwayNavigation,
+        HealthcareTreatment,
+        MachineRepair,
+        VelocityOnlyCartPole,
+        Tiger,
+        Voicemail,
+        RepeatFirst,
+        TMaze,
+        CountModulo,
+    )
+}
+_registered: dict[str, Factory] = {}
+
+
+def registered_names() -> list[str]:
+    """The names `make` knows: the built-in environments, then the user's own."""
+    return [*_BUILT_IN, *_registered]
+
+
+def register(name: str, factory: Factory) -> None:
+    """Let `make(name, **options)` call `factory(**options)`.
+
+    A name can be taken once; the built-in names are taken.
+    """
+    if not re.fullmatch(r"[A-Za-z][\w-]*", name):
+        raise ValueError(
+            f"name must start with a letter and hold letters, digits, '_' and '-', got {name!r}"
+        )
+    if name in registered_names():
+        raise ValueError(f"name {name!r} is already registered")
+    if not callable(factory):
+        raise ValueError(f"factory must be callable, got {factory!r}")
+    _registered[name] = factory
+
+
+def make(name: str, **options: Any) -> Environment[Any]:
+    """Build the environment called `name`; its Gymnasium id works too.
+
+    >>> env = asmpg.make("CheeseMaze", max_steps=100)
+    """
+    known = re.sub(r"^asmpg/(.*)-v0$", r"\1", name)
+    factory = _BUILT_IN.get(known) or _registered.get(known)
+    if factory is None:
+        raise ValueError(_unknown(name))
+    signature = inspect.signature(factory)
+    try:
+        signature.bind(**options)
+    except TypeError as error:
+        accepted = ", ".join(signature.parameters) or "none"
+        given = ", ".join(options) or "none"
+        raise ValueError(
+            f"options of {known} must be among: {accepted}; got: {given} ({error})"
+        ) from None
+    environment = factory(**options)
+    if not isinstance(environment, Environment):
+        raise ValueError(f"the factory of {known} must return an Environment, got {environment!r}")
+    return environment
+
+
+def _unknown(name: str) -> str:
+    names = registered_names()
+    by_lower_case = {known.lower(): known for known in names}
+    near = difflib.get_close_matches(name.lower(), by_lower_case, n=3, cutoff=0.4)
+    hint = f"; did you mean {' or '.join(by_lower_case[match] for match in near)}?" if near else ""
+    return f"environment {name!r} is not known{hint} Known: {', '.join(names)}"

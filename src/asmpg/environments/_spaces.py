@@ -1,0 +1,82 @@
+"""What observations and actions may be: one of `n` symbols, or a real vector in a box."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Key
+
+from asmpg._support.checks import check_integer
+
+
+@dataclasses.dataclass(frozen=True)
+class Discrete:
+    """The integers `0, ..., n - 1`."""
+
+    n: int
+
+    def __post_init__(self):
+        check_integer("n", self.n, low=1)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of one element: a scalar."""
+        return ()
+
+    def sample(self, key: Key[Array, ""]) -> Array:
+        """Draw uniformly."""
+        return jax.random.randint(key, (), 0, self.n)
+
+    def contains(self, value: object) -> bool:
+        """Whether `value` is an integer of this space."""
+        array = np.asarray(value)
+        return bool(array.shape == () and array.dtype.kind in "iu" and 0 <= array < self.n)
+
+    def __str__(self) -> str:
+        return f"Discrete({self.n})"
+
+
+@dataclasses.dataclass(frozen=True)
+class Box:
+    """Real vectors between `low` and `high`, component by component."""
+
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+
+    def __post_init__(self):
+        if len(self.low) != len(self.high) or not self.low:
+            raise ValueError(
+                "low and high must have the same number of components, at least one, "
+                f"got {len(self.low)} and {len(self.high)}"
+            )
+        for low, high in zip(self.low, self.high, strict=True):
+            if not (np.isfinite(low) and np.isfinite(high) and low <= high):
+                raise ValueError(f"low must be finite and at most high, got {low} and {high}")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of one element: a vector."""
+        return (len(self.low),)
+
+    def sample(self, key: Key[Array, ""]) -> Array:
+        """Draw uniformly."""
+        low, high = jnp.asarray(self.low), jnp.asarray(self.high)
+        return jax.random.uniform(key, self.shape, minval=low, maxval=high)
+
+    def contains(self, value: object) -> bool:
+        """Whether `value` is a real vector inside the box."""
+        array = np.asarray(value)
+        return bool(
+            array.shape == self.shape
+            and array.dtype.kind in "fiu"
+            and np.all(array >= np.asarray(self.low, array.dtype))
+            and np.all(array <= np.asarray(self.high, array.dtype))
+        )
+
+    def __str__(self) -> str:
+        parts = [f"[{low:g}, {high:g}]" for low, high in zip(self.low, self.high, strict=True)]
+        return " × ".join(parts)
+
+
+Space = Discrete | Box

@@ -1,0 +1,87 @@
+"""CheeseMaze: find the cheese in a maze whose corridors look alike.
+
+Source: McCallum (1993), as the paper's appendix draws it. Every constant is the paper's.
+
+```
+ y=2   0 - 1 - 2 - 3 - 4      observations   0   1   2   1   3
+       |       |       |
+ y=1   5       6       7                     4       4       4
+       |       |       |
+ y=0   8      10       9                     5       6       5
+```
+
+The episode starts in a uniformly random cell other than 10, the goal. Moves are deterministic; a
+move without an edge leaves the agent where it is. Reaching the goal pays 1 and ends the episode.
+"""
+
+from typing import TYPE_CHECKING
+
+import equinox as eqx
+import numpy as np
+from jaxtyping import Array, Int
+
+from asmpg._support.checks import check_integer, check_number
+from asmpg.environments._finite_environment import (
+    AbstractFiniteEnvironment,
+    SamplingTables,
+    sampling_tables,
+)
+from asmpg.environments._finite_model import FiniteModel, grid_successors
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from asmpg.environments._episode import Episode
+
+NORTH, SOUTH, EAST, WEST = range(4)
+GOAL = 10
+#: The (x, y) position of each cell.
+CELLS = ((0, 2), (1, 2), (2, 2), (3, 2), (4, 2), (0, 1), (2, 1), (4, 1), (0, 0), (4, 0), (2, 0))
+OBSERVATION = (0, 1, 2, 1, 3, 4, 4, 4, 5, 5, 6)
+#: The (x, y) displacement of each action.
+MOVES = ((0, 1), (0, -1), (1, 0), (-1, 0))
+
+
+def _model(goal_reward: float) -> FiniteModel:
+    successor = grid_successors(CELLS, MOVES)
+    terminal = np.arange(len(CELLS)) == GOAL
+    return FiniteModel(
+        successor=successor[:, :, None],
+        probability=np.ones((*successor.shape, 1)),
+        reward=np.where(successor == GOAL, goal_reward, 0.0),
+        observation=np.eye(7)[list(OBSERVATION)],
+        start=np.where(terminal, 0.0, 0.1),
+        terminal=terminal,
+    )
+
+
+class CheeseMaze(AbstractFiniteEnvironment):
+    """McCallum's cheese maze: 11 cells, 7 observations, actions north, south, east, west."""
+
+    max_steps: int = eqx.field(static=True)
+    goal_reward: float = eqx.field(static=True)
+    model: FiniteModel = eqx.field(static=True)
+    tables: SamplingTables
+
+    def __init__(self, *, max_steps: int = 200, goal_reward: float = 1.0):
+        """`goal_reward` is paid on reaching the goal."""
+        self.max_steps = check_integer("max_steps", max_steps, low=1)
+        self.goal_reward = check_number("goal_reward", goal_reward)
+        self.model = _model(self.goal_reward)
+        self.tables = sampling_tables(self.model)
+
+    @property
+    def action_names(self) -> tuple[str, ...]:
+        """The four directions."""
+        return ("north", "south", "east", "west")
+
+    def describe_state(self, state: Int[Array | np.ndarray, ""]) -> str:
+        """The cell and where it lies."""
+        x, y = CELLS[int(state)]
+        return f"cell {int(state)} (x={x}, y={y})"
+
+    def draw(self, axes: "Axes", episode: "Episode") -> None:
+        """The maze, seen from above."""
+        from asmpg.environments.drawing import draw_maze
+
+        draw_maze(axes, self, episode)

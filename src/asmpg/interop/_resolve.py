@@ -1,0 +1,121 @@
+"""From whatever a user calls an environment to the place where training happens."""
+
+import dataclasses
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from asmpg.environments import Environment, make, registered_names
+from asmpg.interop._gymnax import from_gymnax, is_gymnax_style
+from asmpg.interop._interface import DescribedEnvironment, Interface
+
+if TYPE_CHECKING:
+    from asmpg.interop.host import HostSource
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """An environment that is compiled, or, with a `source`, one that is stepped on the host."""
+
+    environment: Environment[Any]
+    source: Any = None
+
+    @property
+    def interface(self) -> Interface:
+        """What it looks like from the outside."""
+        if isinstance(self.environment, DescribedEnvironment):
+            return self.environment.interface
+        return Interface.of(self.environment)
+
+    def with_step_timeout(self, seconds: float | None) -> "Place":
+        """The same, where a step on the host that takes more than `seconds` is an error."""
+        if seconds is None:
+            return self
+        if self.source is None:
+            raise ValueError(
+                f"step_timeout is for environments of Gymnasium, stepped on the host; "
+                f"{self.environment.name} is compiled, got {seconds!r}"
+            )
+        return dataclasses.replace(
+            self, source=dataclasses.replace(self.source, step_timeout=seconds)
+        )
+
+
+def find_place(
+    given: Any,
+    options: Mapping[str, Any],
+    *,
+    name: str | None = None,
+    vectorization: Literal["sync", "async"] = "sync",
+    trust: bool = True,
+) -> Place:
+    """The place that `given` means.
+
+    A name or an `asmpg/...` id is one of ours; any other id is Gymnasium's. An `Environment` and an
+    object in the style of gymnax are compiled; an environment of Gymnasium, and a function that
+    makes one, are stepped on the host. `options` go with names only. Without `trust`, the module of
+    an id `module:Name-v0` must have been imported already.
+    """
+    if isinstance(given, str):
+        if not is_on_host(given):
+            return Place(make(_own_name(given), **options))
+        source = _gymnasium_source().source_of_id(
+            given, options, vectorization=vectorization, trust=trust
+        )
+        return _on_host(source)
+    if options:
+        raise ValueError(f"options go with the name of an environment; got: {', '.join(options)}")
+    if isinstance(given, Environment):
+        return Place(given)
+    if is_gymnax_style(given):
+        return Place(from_gymnax(given))
+    if not callable(given) and not _is_of_gymnasium(given):
+        raise ValueError(
+            "environment must be a name, an id of Gymnasium, an Environment, an environment of "
+            f"Gymnasium, or a function that makes one; got {given!r}"
+        )
+    source = _gymnasium_source().source_of(given, name=name, vectorization=vectorization)
+    return _on_host(source)
+
+
+def is_on_host(name: str) -> bool:
+    """Whether `name` is an id of Gymnasium, not one of ours."""
+    return _own_name(name) not in registered_names() and _looks_like_an_id(name)
+
+
+def _own_name(name: str) -> str:
+    return re.sub(r"^(asmpg:)?asmpg/(.*)-v0$", r"\2", name)
+
+
+def _on_host(source: "HostSource") -> Place:
+    return Place(DescribedEnvironment(source.interface()), source)
+
+
+def _looks_like_an_id(name: str) -> bool:
+    return bool(re.search(r"[:/]|-v\d+$", name)) or _in_registry(name)
+
+
+def _in_registry(name: str) -> bool:
+    try:
+        import gymnasium
+    except ImportError:
+        return False
+    return name in gymnasium.registry
+
+
+def _is_of_gymnasium(given: Any) -> bool:
+    try:
+        import gymnasium
+    except ImportError:
+        return False
+    return isinstance(given, gymnasium.Env | gymnasium.vector.VectorEnv)
+
+
+def _gymnasium_source() -> Any:
+    try:
+        from asmpg.interop.host import _source
+    except ImportError:
+        raise ImportError(
+            "environments outside of asmpg need Gymnasium: pip install gymnasium"
+        ) from None
+    return _source

@@ -1,0 +1,240 @@
+"""Stepping a Gymnasium vector environment, whichever way it resets itself."""
+
+import contextlib
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
+from gymnasium.wrappers import TimeLimit
+from jaxtyping import Bool, Shaped
+
+from asmpg._support.errors import TrainingError
+from asmpg.interop._interface import VectorReader
+from asmpg.interop._stepping import HostDriver, HostStep
+from asmpg.interop.host._faults import (
+    HangError,
+    Watchdog,
+    close_quietly,
+    expect,
+    quiet_gymnasium,
+    raised,
+    read_flags,
+)
+from asmpg.interop.host._spaces import read_action_space, read_observation_space
+
+#: Where nothing else limits the length of an episode.
+MOST_STEPS = 10_000
+
+
+def time_limit(environment: Any) -> int:
+    """The time limit that `environment` declares, by its spec or a wrapper, or else 10,000."""
+    inner = environment.unwrapped
+    if isinstance(environment, VectorEnv) and isinstance(inner, SyncVectorEnv):
+        return max(map(time_limit, inner.envs))
+    spec = environment.spec
+    limits = [] if spec is None else [spec.max_episode_steps]
+    while isinstance(environment, gymnasium.Wrapper):
+        if isinstance(environment, TimeLimit):
+            limits.append(environment.get_wrapper_attr("_max_episode_steps"))
+        environment = environment.env
+    return min((limit for limit in limits if limit and limit > 0), default=MOST_STEPS)
+
+
+class VectorDriver(HostDriver):
+    """Drives a vector environment, in any of Gymnasium's autoreset modes.
+
+    Episodes are truncated after `limit` steps, by default what the vector environment declares, or
+    else 10,000. One that resets itself cannot be told to do so: there a longer episode is an error.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        vector: gymnasium.vector.VectorEnv[Any, Any, Any],
+        *,
+        limit: int | None = None,
+        step_timeout: float | None = None,
+    ):
+        """`vector` is closed by `close`. A step may take `step_timeout` seconds."""
+        self.name = name
+        self.copies = vector.num_envs
+        self._vector = vector
+        self._reader = read_observation_space(vector.single_observation_space)
+        self._bounds = _Bounds(self._reader) if isinstance(self._reader, VectorReader) else None
+        _, self._first_action = read_action_space(vector.single_action_space)
+        self._mode = autoreset_mode(vector)
+        self._limit = limit or time_limit(vector)
+        self._processes = isinstance(vector.unwrapped, AsyncVectorEnv)
+        self._quiet = quiet_gymnasium if self._processes else contextlib.nullcontext
+        self._watchdog = None if step_timeout is None else Watchdog(step_timeout)
+        self._broken = False
+        self._steps = 0
+        self._begin()
+
+    def reset(self, seeds: Sequence[int] | None = None) -> Shaped[np.ndarray, "n *observation"]:
+        """Reset every copy."""
+        self._begin()
+        given = None if seeds is None else [int(seed) for seed in seeds]
+        observations, _ = self._call(2, "reset", seed=given)
+        return self._read(observations)
+
+    def step(self, actions: Shaped[np.ndarray, " n"]) -> HostStep:
+        """Step, and reset what has ended."""
+        resetting = self._ended
+        self._steps += 1
+        played = np.asarray(actions, np.int64) + self._first_action
+        observations, rewards, terminated, truncated, info = self._call(5, "step", played)
+        rewards = self._read_rewards(rewards)
+        terminated = self._read_flags("terminated", terminated)
+        ended = terminated | self._read_flags("truncated", truncated)
+        ended = self._truncate(ended, resetting)
+        seen = self._read(observations)
+        after, started = seen, ended
+        match self._mode:
+            case AutoresetMode.NEXT_STEP:
+                self._ended, started = ended, resetting
+            case AutoresetMode.SAME_STEP if ended.any():
+                if "final_obs" not in info:
+                    raise TrainingError(
+                        f"{self.name}: in the same-step autoreset mode the info of step must have "
+                        f"final_obs where an episode ends, got {', '.join(info) or 'nothing'}"
+                    )
+                seen = seen.copy()
+                for copy in np.flatnonzero(ended):
+                    seen[copy] = self._read(np.asarray(info["final_obs"][copy])[None])[0]
+            case AutoresetMode.DISABLED if ended.any():
+                fresh, _ = self._call(2, "reset", options={"reset_mask": ended.copy()})
+                after = seen.copy()
+                after[ended] = self._read(fresh)[ended]
+            case _:
+                pass
+        return HostStep(~resetting, seen, rewards, terminated, ended, after, started)
+
+    def close(self) -> None:
+        """Close the vector environment."""
+        if self._watchdog is not None:
+            self._watchdog.stop()
+        with self._quiet():
+            close_quietly(self.name, self._vector, broken=self._broken)
+
+    def _begin(self) -> None:
+        self._ended = np.zeros(self.copies, bool)
+        self._time = np.zeros(self.copies, int)
+
+    def _truncate(
+        self, ended: Bool[np.ndarray, " n"], resetting: Bool[np.ndarray, " n"]
+    ) -> Bool[np.ndarray, " n"]:
+        """Where episodes end, the time limit included."""
+        self._time = np.where(resetting, 0, self._time + 1)
+        if self._mode is AutoresetMode.DISABLED:
+            ended = ended | (self._time >= self._limit)
+        longer = (self._time > self._limit) & ~ended
+        if longer.any():
+            raise TrainingError(
+                f"{self.name}: copy {int(np.argmax(longer))} has played more than {self._limit} "
+                "steps without an end of its episode, and a vector environment that resets itself "
+                "cannot be truncated from outside: give it a time limit, or make it with "
+                "autoreset_mode=AutoresetMode.DISABLED"
+            )
+        self._time = np.where(ended, 0, self._time)
+        return ended
+
+    def _call(self, number: int, name: str, *arguments: Any, **options: Any) -> tuple[Any, ...]:
+        function = getattr(self._vector, name)
+        try:
+            with self._quiet():
+                if self._watchdog is None:
+                    result = function(*arguments, **options)
+                else:
+                    result = self._watchdog.call(function, *arguments, **options)
+            return expect(number, name, result)
+        except TrainingError as error:
+            raise TrainingError(f"{self.name}: {error}") from error
+        except HangError as error:
+            self._broken = True
+            assert self._watchdog is not None
+            raise TrainingError(
+                f"{self.name}: {name} did not return within {self._watchdog.seconds:g} s, the "
+                f"step_timeout, in step {self._steps} of {self.copies} copies"
+            ) from error
+        except (Exception, SystemExit) as error:
+            if self._processes and isinstance(error, EOFError | ConnectionError):
+                self._broken = True
+                raise TrainingError(
+                    f"{self.name}: a process that steps the environment died in {name}"
+                ) from error
+            raise TrainingError(f"{self.name}: {raised(name, error)}") from error
+
+    def _read(self, observations: Any) -> np.ndarray:
+        try:
+            read = self._reader.read(np.asarray(observations))
+        except ValueError as error:
+            raise TrainingError(f"{self.name}: {error}") from None
+        stray = None if self._bounds is None else self._bounds.stray(read)
+        if stray:
+            # Once: many environments stray a little, and none of it keeps from learning.
+            self._bounds = None
+            warnings.warn(f"{self.name}: {stray}", RuntimeWarning, stacklevel=2)
+        return read
+
+    def _read_rewards(self, given: Any) -> np.ndarray:
+        try:
+            rewards = np.array(given, np.float32)
+        except (TypeError, ValueError):
+            raise TrainingError(f"{self.name}: rewards must be numbers, got {given!r}") from None
+        if rewards.shape != (self.copies,):
+            raise TrainingError(
+                f"{self.name}: rewards must be {self.copies} numbers, got {given!r}"
+            )
+        if not np.isfinite(rewards).all():
+            copy = int(np.argmin(np.isfinite(rewards)))
+            raise TrainingError(
+                f"{self.name}: rewards must be finite, copy {copy} paid {rewards[copy]}"
+            )
+        return rewards
+
+    def _read_flags(self, name: str, given: Any) -> Bool[np.ndarray, " n"]:
+        try:
+            return read_flags(name, given, (self.copies,))
+        except TrainingError as error:
+            raise TrainingError(f"{self.name}: {error}") from None
+
+
+def autoreset_mode(vector: gymnasium.vector.VectorEnv[Any, Any, Any]) -> AutoresetMode:
+    """That of `vector`: a wrong guess would lose or invent a step of every episode."""
+    given = vector.metadata.get("autoreset_mode")
+    try:
+        return AutoresetMode(given)
+    except ValueError:
+        accepted = ", ".join(f"AutoresetMode.{mode.name}" for mode in AutoresetMode)
+        raise ValueError(
+            "the vector environment must say how it resets itself, by "
+            'metadata["autoreset_mode"] = one of gymnasium.vector\'s '
+            f"{accepted}; got {given!r}"
+        ) from None
+
+
+class _Bounds:
+    """The bounds of a box, with a little room for rounding."""
+
+    def __init__(self, reader: VectorReader):
+        self._declared = reader.low, reader.high
+        low, high = np.asarray(reader.low), np.asarray(reader.high)
+        largest = float(np.finfo(np.float32).max)
+        self._low = np.where(low <= -largest, -np.inf, low - 1e-6 - 1e-5 * np.abs(low))
+        self._high = np.where(high >= largest, np.inf, high + 1e-6 + 1e-5 * np.abs(high))
+
+    def stray(self, read: np.ndarray) -> str | None:
+        """What is wrong with observations outside; `None` if all are within."""
+        outside = (read < self._low) | (read > self._high)
+        if not outside.any():
+            return None
+        copy, part = np.unravel_index(int(np.argmax(outside)), outside.shape)
+        low, high = (bounds[part] for bounds in self._declared)
+        return (
+            f"observations leave their declared bounds: component {part} is "
+            f"{read[copy, part]:g}, not in [{low:g}, {high:g}]; they are used as they are"
+        )

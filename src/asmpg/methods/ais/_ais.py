@@ -1,0 +1,229 @@
+"""AIS as a method: the baselines AIS-KL and AIS-MMD."""
+
+from typing import Any, ClassVar, Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Key
+
+from asmpg._support.checks import MOST_WIDTH, check_integer, check_number, check_one_of
+from asmpg.environments import Environment
+from asmpg.experience import Gathering, HostRows
+from asmpg.methods._kernels import encoding_of
+from asmpg.methods._method import Experience, Method, Metrics, Progress, all_finite
+from asmpg.methods._paper import number_of_states
+from asmpg.methods.ais._collect import collect_episodes, collect_steps
+from asmpg.methods.ais._losses import ReturnBaseline, Segments, ais_gradient, ais_loss, weigh_steps
+from asmpg.methods.ais._networks import AISActor, AISMemory, AISNetworks, LSTMState, Start, Variant
+
+Batch = Literal["steps", "episodes"]
+#: The reference's weight of the reward loss and learning rate of the policy.
+_REWARD_WEIGHT: dict[Variant, float] = {"kl": 1e-4, "mmd": 1e-3}
+_POLICY_RATE: dict[Variant, float] = {"kl": 6e-4, "mmd": 8e-4}
+
+
+class AISLearner(eqx.Module):
+    """What learning changes: the networks, and one optimiser for each loss."""
+
+    networks: AISNetworks
+    state_optimiser: optax.OptState
+    policy_optimiser: optax.OptState
+
+
+class AIS(Method[AISLearner]):
+    """Approximate information states (Subramanian et al., 2022) with REINFORCE on top.
+
+    A recurrent encoder is trained to predict rewards and observations; the policy reads its state
+    and is trained by plain policy gradient, which does not reach the encoder. The defaults are the
+    reference implementation's, surprising ones included; each is an option:
+
+    - `start`: every episode starts from a random normal recurrent state; `"zeros"` does not.
+    - `predict_terminal_observation`: the last observation of a segment is never predicted.
+    - `reward_weight`: 1e-4 (KL) or 1e-3 (MMD), so rewards are hardly predicted at all.
+    - `head_width`: half the dimension, a single unit at dimension 3.
+    - `batch`: `"steps"`, exactly `batch_steps` from a reset, the last episode cut off and its
+      return with it; `"episodes"`: whole ones.
+    - `return_baseline`: none; `"batch-mean"` subtracts the mean return of the batch.
+
+    `dimension` defaults to the paper's number of agent states in the environment.
+    """
+
+    learned: ClassVar[str] = "networks"
+    metric_names: ClassVar[tuple[str, ...]] = (
+        "gradient_norm",
+        "reward_loss",
+        "observation_loss",
+        "policy_loss",
+    )
+
+    variant: Variant = eqx.field(static=True, default="kl")
+    dimension: int | None = eqx.field(static=True, default=None)
+    discount: float = eqx.field(static=True, default=0.99)
+    start: Start = eqx.field(static=True, default="normal")
+    predict_terminal_observation: bool = eqx.field(static=True, default=False)
+    reward_weight: float | None = eqx.field(static=True, default=None)
+    state_learning_rate: float = eqx.field(static=True, default=3e-3)
+    policy_learning_rate: float | None = eqx.field(static=True, default=None)
+    input_width: int | None = eqx.field(static=True, default=None)
+    head_width: int | None = eqx.field(static=True, default=None)
+    policy_width: int | None = eqx.field(static=True, default=None)
+    batch: Batch = eqx.field(static=True, default="steps")
+    batch_steps: int = eqx.field(static=True, default=200)
+    episodes_per_update: int = eqx.field(static=True, default=10)
+    return_baseline: ReturnBaseline = eqx.field(static=True, default="none")
+    observation_scale: tuple[float, ...] | None = eqx.field(static=True, default=None)
+
+    def __check_init__(self):
+        check_one_of("variant", self.variant, ("kl", "mmd"))
+        for name, low in (
+            ("dimension", 1),
+            ("input_width", 0),
+            ("head_width", 1),
+            ("policy_width", 0),
+        ):
+            if getattr(self, name) is not None:
+                check_integer(name, getattr(self, name), low=low, high=MOST_WIDTH)
+        check_number("discount", self.discount, low=0, high=1)
+        if self.reward_weight is not None:
+            check_number("reward_weight", self.reward_weight, low=0, high=1)
+        check_number("state_learning_rate", self.state_learning_rate, low=0)
+        if self.policy_learning_rate is not None:
+            check_number("policy_learning_rate", self.policy_learning_rate, low=0)
+        check_one_of("batch", self.batch, ("steps", "episodes"))
+        check_integer("batch_steps", self.batch_steps, low=1)
+        check_integer("episodes_per_update", self.episodes_per_update, low=1)
+        check_one_of("return_baseline", self.return_baseline, ("none", "batch-mean"))
+
+    def initialise(self, environment: Environment[Any], key: Key[Array, ""]) -> AISLearner:
+        """Fresh networks and optimisers for `environment`."""
+        networks = AISNetworks(
+            dimension=number_of_states(environment.name, self.dimension, option="dimension"),
+            **encoding_of(environment, self.observation_scale)._asdict(),
+            variant=self.variant,
+            start=self.start,
+            input_width=self.input_width,
+            head_width=self.head_width,
+            policy_width=self.policy_width,
+            key=key,
+        )
+        state, policy = _split(networks)
+        state_rate, policy_rate = self._transformations()
+        return AISLearner(networks, state_rate.init(state), policy_rate.init(policy))
+
+    @property
+    def return_discount(self) -> float:
+        """That of the returns in the policy's loss."""
+        return self.discount
+
+    def improve(
+        self,
+        environment: Environment[Any],
+        learner: AISLearner,
+        key: Key[Array, ""],
+        *,
+        progress: Progress = 0.0,
+    ) -> tuple[AISLearner, Experience, Metrics]:
+        """Collect one batch and take one step on both losses. Nothing follows a schedule."""
+        del progress
+        actor = self.actor(learner)
+        if self.batch == "steps":
+            segments = collect_steps(environment, actor, key, steps=self.batch_steps)
+        else:
+            segments = collect_episodes(environment, actor, key, episodes=self.episodes_per_update)
+        return self.update(learner, segments)
+
+    @property
+    def gathering(self) -> Gathering:
+        """A number of steps in one environment, or whole episodes."""
+        if self.batch == "steps":
+            return Gathering(1, self.batch_steps)
+        return Gathering(self.episodes_per_update)
+
+    def note(self, before: AISMemory, after: AISMemory) -> LSTMState:
+        """The recurrent state before the step."""
+        del after
+        return before.recurrent
+
+    def learn_from(
+        self,
+        learner: AISLearner,
+        rows: HostRows,
+        key: Key[Array, ""],
+        *,
+        progress: Progress = 0.0,
+    ) -> tuple[AISLearner, Experience, Metrics]:
+        """One step on both losses."""
+        del key, progress
+        segment = rows.segment
+        assert segment.valid is not None
+        segments = Segments(
+            segment.observations,
+            segment.actions,
+            segment.rewards,
+            segment.next_observations,
+            segment.terminated,
+            segment.time == 0,
+            segment.valid,
+            rows.notes,
+        )
+        return self.update(learner, segments)
+
+    def update(
+        self, learner: AISLearner, segments: Segments
+    ) -> tuple[AISLearner, Experience, Metrics]:
+        """One step on both losses of segments that the learner played."""
+        weight = _REWARD_WEIGHT[self.variant] if self.reward_weight is None else self.reward_weight
+        steps = weigh_steps(
+            segments,
+            discount=self.discount,
+            predict_terminal_observation=self.predict_terminal_observation,
+            return_baseline=self.return_baseline,
+        )
+        whole = eqx.filter_grad(ais_loss, has_aux=True)
+        differentiate = whole if self.batch == "steps" else ais_gradient
+        gradient, parts = differentiate(learner.networks, steps, weight)
+        moves, states = [], []
+        for part, optimiser, rate in zip(
+            _split(gradient),
+            (learner.state_optimiser, learner.policy_optimiser),
+            self._transformations(),
+            strict=True,
+        ):
+            move, state = rate.update(part, optimiser)
+            moves.append(move)
+            states.append(state)
+        networks = eqx.apply_updates(learner.networks, eqx.combine(*moves))
+        metrics = {
+            "gradient_norm": optax.tree.norm(gradient),
+            **{name: parts[name] for name in self.metric_names[1:]},
+        }
+        experience = Experience(
+            segments.valid.sum(dtype=jnp.int32),
+            (segments.first & segments.valid).sum(dtype=jnp.int32),
+            all_finite((segments.observations, segments.rewards, metrics["gradient_norm"])),
+        )
+        return AISLearner(networks, *states), experience, metrics
+
+    def actor(self, learner: AISLearner, *, greedy: bool = False) -> AISActor:
+        """Encoder and policy, ready to play."""
+        return AISActor(learner.networks, greedy)
+
+    def _transformations(
+        self,
+    ) -> tuple[optax.GradientTransformation, optax.GradientTransformation]:
+        rate = self.policy_learning_rate
+        policy_rate = _POLICY_RATE[self.variant] if rate is None else rate
+        return optax.adam(self.state_learning_rate), optax.adam(policy_rate)
+
+
+def _split(networks: AISNetworks) -> tuple[Any, Any]:
+    """The parameters of encoder and heads, and those of the policy."""
+    arrays = eqx.filter(networks, eqx.is_inexact_array)
+    is_policy = jax.tree.map(lambda _: False, arrays)
+    is_policy = eqx.tree_at(
+        lambda tree: tree.policy, is_policy, jax.tree.map(lambda _: True, arrays.policy)
+    )
+    policy, state = eqx.partition(arrays, is_policy)
+    return state, policy

@@ -1,0 +1,158 @@
+"""Kernels made by networks: the paper's, and one that makes a matrix of each observation."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key, Shaped
+
+from asmpg.policies._kernel_tables import AgentMemory
+from asmpg.policies._networks import (
+    Activation,
+    Encoding,
+    Layers,
+    apply_layers,
+    linear_layers,
+    scale_last,
+)
+from asmpg.policies._policy import NetworkPolicy
+from asmpg.policies._tabular import staying
+
+
+class MLPPolicy(NetworkPolicy):
+    """`nu` and `phi` as multilayer perceptrons with softmax outputs.
+
+    `nu` takes one-hot `S_{t-1}` and `A_{t-1}` (both zero for the dummy pair) and `O_t` (one-hot, or
+    real and divided by `observation_scale`) through hidden layers of widths `2d, 2d, d`; `phi`
+    takes one-hot `S_t` through `d, d`. Weights and biases start uniform in `+-1/sqrt(fan_in)`.
+    """
+
+    nu_layers: Layers
+    phi_layers: Layers
+    activation: Activation = eqx.field(static=True)
+
+    def __init__(
+        self,
+        *,
+        num_states: int,
+        num_actions: int,
+        num_observations: int | None,
+        observation_scale: tuple[float, ...] = (),
+        hidden: int,
+        activation: Activation = "tanh",
+        nu_scale: float = 1.0,
+        key: Key[Array, ""],
+    ):
+        """`hidden` is the paper's `d_h`; `observation_scale` has a number per real component.
+
+        `nu_scale` multiplies the last weights of `nu`: a large one makes it start nearly
+        deterministic, so that agent states carry something from the first episode on.
+        """
+        nu_key, phi_key = jax.random.split(key)
+        encoding = Encoding(num_actions, num_observations, observation_scale)
+        super().__init__(num_states, encoding)
+        nu_input = num_states + num_actions + encoding.observation_size
+        nu_sizes = (nu_input, 2 * hidden, 2 * hidden, hidden, num_states)
+        self.nu_layers = scale_last(linear_layers(nu_key, *nu_sizes), nu_scale)
+        self.phi_layers = linear_layers(phi_key, num_states, hidden, hidden, num_actions)
+        self.activation = activation
+
+    def log_nu(
+        self, memory: AgentMemory, observation: Shaped[Array, "*observation"]
+    ) -> Float[Array, " S"]:
+        """Softmax output of the state-update network."""
+        real = self.nu_layers[0].weight.dtype
+        past = jnp.where(memory.first, 0, 1).astype(real)
+        parts = (
+            past * jax.nn.one_hot(memory.state, self.num_states, dtype=real),
+            past * self.encoding.action(memory.action, real),
+            self.encoding.observation(observation, real),
+        )
+        logits = apply_layers(self.nu_layers, jnp.concatenate(parts), self.activation)
+        return jax.nn.log_softmax(logits)
+
+    def log_phi(
+        self, memory: AgentMemory, observation: Shaped[Array, "*observation"]
+    ) -> Float[Array, "S A"]:
+        """Softmax output of the policy network, for every agent state."""
+        del memory, observation
+        states = jnp.eye(self.num_states, dtype=self.phi_layers[0].weight.dtype)
+        return jax.nn.log_softmax(apply_layers(self.phi_layers, states, self.activation))
+
+
+#: By how much the last weights of the network are larger than its other layers' at the start.
+_NETWORK_SCALE = 4.0
+
+
+class MatrixPolicy(NetworkPolicy):
+    """`nu(. | s, a, o)` is row `(s, a)` of logits that a tanh network makes of `o`; `phi` a table.
+
+    `logits(o) = table + network(o)`: the table, normal with standard deviation `nu_scale`, says
+    what an agent state does whatever is seen, and makes `nu` remember from the first episode on;
+    the last weights of the network start `4 nu_scale` times as large as is usual. The dummy pair
+    has a row of its own. The network is asked once for all agent states, so filtering costs no
+    more than sampling.
+    """
+
+    nu_layers: Layers
+    nu_logits: Float[Array, "rows S"]
+    phi_logits: Float[Array, "S A"]
+
+    def __init__(
+        self,
+        *,
+        num_states: int,
+        num_actions: int,
+        num_observations: int | None,
+        observation_scale: tuple[float, ...] = (),
+        hidden: int = 64,
+        nu_scale: float = 1.0,
+        phi_scale: float = 1.0,
+        stay: float = 0.0,
+        key: Key[Array, ""],
+    ):
+        """The network has two hidden layers of width `hidden`.
+
+        `stay` is added to the logits in the table that keep the agent state as it is.
+        """
+        network_key, nu_key, phi_key = jax.random.split(key, 3)
+        rows = 1 + num_states * num_actions
+        encoding = Encoding(num_actions, num_observations, observation_scale)
+        super().__init__(num_states, encoding)
+        sizes = (encoding.observation_size, hidden, hidden, rows * num_states)
+        layers = linear_layers(network_key, *sizes)
+        self.nu_layers = scale_last(layers, _NETWORK_SCALE * nu_scale)
+        noise = nu_scale * jax.random.normal(nu_key, (rows, num_states))
+        self.nu_logits = noise + stay * staying(num_states, num_actions, 1)
+        self.phi_logits = phi_scale * jax.random.normal(phi_key, (num_states, num_actions))
+
+    def log_nu(
+        self, memory: AgentMemory, observation: Shaped[Array, "*observation"]
+    ) -> Float[Array, " S"]:
+        """Softmax over one row."""
+        row = jnp.where(memory.first, 0, 1 + memory.state * self.num_actions + memory.action)
+        return jax.nn.log_softmax(self._logits(observation)[row])
+
+    def log_phi(
+        self, memory: AgentMemory, observation: Shaped[Array, "*observation"]
+    ) -> Float[Array, "S A"]:
+        """Softmax over the actions."""
+        del memory, observation
+        return jax.nn.log_softmax(self.phi_logits)
+
+    def log_updates(
+        self, past: AgentMemory, observation: Shaped[Array, "*batch_and_observation"]
+    ) -> Float[Array, "*batch S S"]:
+        """Softmax over all rows of one action, from a single pass through the network."""
+        logits = self._logits(observation)
+        start, others = logits[..., :1, :], logits[..., 1:, :]
+        shape = (*others.shape[:-2], self.num_states, self.num_actions, self.num_states)
+        chosen = past.action[..., None, None, None]
+        rows = jnp.take_along_axis(others.reshape(shape), chosen, axis=-2)[..., 0, :]
+        return jax.nn.log_softmax(jnp.where(past.first[..., None, None], start, rows))
+
+    def _logits(
+        self, observation: Shaped[Array, "*batch_and_observation"]
+    ) -> Float[Array, "*batch rows S"]:
+        seen = self.encoding.observation(observation, self.nu_logits.dtype)
+        flat = apply_layers(self.nu_layers, seen)
+        return self.nu_logits + flat.reshape(*flat.shape[:-1], *self.nu_logits.shape)

@@ -1,0 +1,176 @@
+"""How far the jobs of a study have come, how long the rest will take, and showing it."""
+
+import dataclasses
+import time
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from asmpg._support.words import clock
+from asmpg.studies._study import Job
+from asmpg.studies.executors import Handle
+
+Status = Literal["waiting", "running", "finished", "failed"]
+#: The speed of a running job counts from this share of it on.
+_TELLING = 0.1
+
+
+@dataclasses.dataclass
+class JobState:
+    """A job on its way. Times are seconds; `seconds` is what earlier attempts took.
+
+    `startup` is the part of its time that all attempts took to their first evaluation.
+    """
+
+    job: Job
+    status: Status = "waiting"
+    evaluations: int = 0
+    #: Those that were there when this session began: they tell nothing of its speed.
+    evaluations_before: int = 0
+    attempts: int = 0
+    seconds: float = 0.0
+    startup: float = 0.0
+    started: bool = False
+    #: What went wrong in each attempt that failed.
+    troubles: list[str] = dataclasses.field(default_factory=list)
+    handle: Handle | None = None
+    began: float = 0.0
+    advanced: float = 0.0
+
+    @property
+    def total(self) -> int:
+        """How many evaluations the whole job has."""
+        return len(self.job.config.seeds) * len(self.job.config.evaluation_steps)
+
+    @property
+    def share(self) -> float:
+        """How much of the job is done."""
+        return 1.0 if self.status == "finished" else min(1.0, self.evaluations / self.total)
+
+    @property
+    def work(self) -> float:
+        """The size of the job: environment steps of all its seeds."""
+        return float(self.job.config.steps * len(self.job.config.seeds))
+
+    def spent(self, now: float) -> float:
+        """Seconds so far, in all attempts of this session."""
+        return self.seconds + (now - self.began if self.status == "running" else 0.0)
+
+
+def share_done(states: Iterable[JobState]) -> float:
+    """How much of all the work is done."""
+    states = list(states)
+    return sum(state.share * state.work for state in states) / sum(state.work for state in states)
+
+
+def seconds_left(states: Sequence[JobState], now: float, slots: int) -> float | None:
+    """How long it will take, by the speed of the entry so far, or else of all; `None` if unknown.
+
+    A job that has not begun to train will first take as long to start as the others took.
+    """
+    spent: dict[str, float] = {}
+    done: dict[str, float] = {}
+    known = [state for state in states if state.started and state.share >= _TELLING]
+    for state in known:
+        entry = state.job.entry
+        work = (state.share - state.evaluations_before / state.total) * state.work
+        spent[entry] = spent.get(entry, 0.0) + state.spent(now) - state.startup
+        done[entry] = done.get(entry, 0.0) + work
+    if not sum(done.values()):
+        return None
+    startup = sum(state.startup for state in known) / sum(state.attempts for state in known)
+    overall = sum(spent.values()) / sum(done.values())
+    left = []
+    for state in states:
+        if state.status in ("waiting", "running"):
+            entry = state.job.entry
+            rate = spent[entry] / done[entry] if done.get(entry) else overall
+            left.append((1 - state.share) * state.work * rate)
+            if state.status == "waiting":
+                left[-1] += startup
+            elif not state.started:
+                left[-1] += max(0.0, startup - (now - state.began))
+    return max([sum(left) / slots, *left], default=0.0)
+
+
+#: Seconds between two lines where there is no terminal.
+_PAUSE = 30.0
+
+
+class StudyProgress:
+    """How much is done, how long the rest will take, what runs, and what went wrong."""
+
+    def __init__(self, console: Console | None = None, *, quiet: bool = False):
+        """Show it on `console`, by default the terminal of standard error."""
+        self._console = console or Console(stderr=True)
+        self._quiet = quiet
+        self._live: Live | None = None
+
+    def start(self, states: Sequence[JobState], slots: int) -> None:
+        """Begin to show `states`, `slots` of which run at a time."""
+        self._states, self._slots = states, slots
+        self._began = self._told = time.monotonic()
+        if self._console.is_terminal and not self._quiet:
+            self._live = Live(
+                console=self._console, get_renderable=self._render, refresh_per_second=4
+            )
+            self._live.start()
+        self.say(self._status())
+
+    def show(self) -> None:
+        """Tell how things stand, if it is time to."""
+        if self._live is None and time.monotonic() - self._told > _PAUSE:
+            self.say(self._status())
+
+    def finished(self, state: JobState) -> None:
+        """A job is done."""
+        if self._live is None:
+            self.say(f"{state.job.name} done in {clock(state.seconds)}; {self._status()}")
+
+    def say(self, line: str) -> None:
+        """Print a line, above the live display if there is one."""
+        self._told = time.monotonic()
+        if not self._quiet:
+            self._console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+    def end(self) -> None:
+        """Leave the last picture on the screen."""
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+        else:
+            self.say(self._status())
+
+    def _status(self) -> str:
+        now = time.monotonic()
+        count = [state.status for state in self._states].count
+        parts = [
+            f"{count('finished')} of {len(self._states)} jobs",
+            f"{100 * share_done(self._states):.0f}%",
+            f"{clock(now - self._began)} so far",
+        ]
+        left = seconds_left(self._states, now, self._slots)
+        if left is not None and count("running"):
+            parts.append(f"about {clock(left)} left")
+        if count("failed"):
+            parts.append(f"{count('failed')} failed")
+        return ", ".join(parts)
+
+    def _render(self) -> Group:
+        head = Table.grid(padding=(0, 1))
+        head.add_row(
+            ProgressBar(total=1.0, completed=share_done(self._states), width=32),
+            Text(self._status(), style="bold"),
+        )
+        table = Table(box=None, padding=(0, 2), show_header=False)
+        now = time.monotonic()
+        for state in self._states:
+            if state.status == "running":
+                doing = f"{100 * state.share:.0f}%" if state.evaluations else "compiling"
+                table.add_row(state.job.name, doing, clock(state.spent(now)))
+        return Group(head, table)

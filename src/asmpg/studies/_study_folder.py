@@ -1,0 +1,155 @@
+"""A study on disk: what it is, its runs, their logs, and a record of each session of work."""
+
+import bisect
+import contextlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from asmpg._support.checks import check_integer, check_number
+from asmpg._support.errors import CheckpointError
+from asmpg._support.files import LOCK_NAME, folder_lock, naming, read_json, write_atomically
+from asmpg.studies._study import Job, Study
+from asmpg.studies._study_file import read_study
+from asmpg.training import RunFolder
+
+#: What a session says of its machine and its software.
+_SESSION_KEYS = {
+    "machine": ("processor", "cores", "memory_gib", "system"),
+    "made_with": ("asmpg", "jax", "python", "commit"),
+}
+#: How long, in seconds, the workers of a killed runner may take to leave.
+_LEAVE = 10.0
+
+
+class StudyFolder:
+    """The folder of a study; `StudyFolder(path)` opens one that is there.
+
+    `runs/` has a run for each job, `logs/` what it said, `sessions/` when and where it was worked
+    on; `study.json` is the study in full, `study.toml` the file it came from.
+    """
+
+    def __init__(self, path: str | Path):
+        """Read `study.json`."""
+        self.path = Path(path)
+        file = self.path / "study.json"
+        if not file.is_file():
+            raise ValueError(f"{path} is not the folder of a study: it has no study.json")
+        content = read_json(file)
+        with naming(file):
+            self.source: str = _of_type("source", content["source"], str)
+            self.changes: dict[str, Any] = _of_type("changes", content["changes"], dict)
+            self.study = read_study(_of_type("study", content["study"], dict), name="study")
+            self.study.jobs()
+
+    @classmethod
+    def prepare(
+        cls, path: str | Path, study: Study, *, source: str, text: str, changes: dict[str, Any]
+    ) -> "StudyFolder":
+        """Make a folder for `study`, or go on with one that holds it, or a part of it.
+
+        A `ValueError` if a run is there already with another configuration.
+        """
+        path = Path(path)
+        check_folder(path, study)
+        content = {"source": source, "changes": changes, "study": study.to_dict()}
+        path.mkdir(parents=True, exist_ok=True)
+        write_text(path / "study.json", json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+        write_text(path / "study.toml", text)
+        return cls(path)
+
+    def run_path(self, job: Job) -> Path:
+        """Where the run of a job lies."""
+        return self.path / "runs" / job.name
+
+    def log_path(self, job: Job) -> Path:
+        """Where the job tells how it goes."""
+        return self.path / "logs" / f"{job.name}.log"
+
+    def best_path(self, job: Job) -> Path:
+        """Where the fresh scores of the job's best checkpoints lie."""
+        return self.run_path(job) / "best.json"
+
+    def trained(self, job: Job) -> bool:
+        """Whether the run of a job is there, whole."""
+        run = self.run_path(job)
+        return (run / "config.json").is_file() and RunFolder(run).finished()
+
+    def finished(self, job: Job) -> bool:
+        """Whether nothing is left to do of a job: it is trained, and its best are measured."""
+        return self.trained(job) and self.best_path(job).is_file()
+
+    def evaluations(self, job: Job) -> int:
+        """How many of the evaluations that are due the job has behind it, all seeds together."""
+        path = self.run_path(job) / "metrics.csv"
+        lines = path.read_bytes().splitlines() if path.exists() else []
+        cells = [line.split(b",", 2) for line in lines]
+        last = {each[0]: int(each[1]) for each in cells if len(each) == 3 and each[1].isdigit()}
+        due = job.config.evaluation_steps
+        return sum(bisect.bisect_right(due, steps) for steps in last.values())
+
+    def sessions(self) -> list[dict[str, Any]]:
+        """The records of all sessions, oldest first."""
+        return [_read_session(file) for file in sorted((self.path / "sessions").glob("*.json"))]
+
+
+def check_folder(path: Path, study: Study) -> None:
+    """A `ValueError` if `path` cannot take `study`, because of what is there already."""
+    if path.exists() and not (path / "study.json").is_file():
+        if not path.is_dir():
+            raise ValueError(f"out must be a folder, {path} is a file")
+        if any(file.name != LOCK_NAME and file.suffix != ".partial" for file in path.iterdir()):
+            raise ValueError(f"out must be a new folder or that of a study, {path} is neither")
+    for job in study.jobs():
+        run = path / "runs" / job.name
+        if not (run / "config.json").is_file():
+            continue
+        with contextlib.suppress(CheckpointError):  # Its job will fail and say so.
+            known = RunFolder(run).config
+            if differences := job.config.differences(known):
+                raise ValueError(
+                    f"{path} holds another study: in {job.name}, {'; '.join(differences)}; "
+                    "choose another folder"
+                )
+
+
+@contextlib.contextmanager
+def study_lock(path: Path) -> Iterator[int]:
+    """Keep other runners out of the folder `path`; gives the descriptor that holds the lock.
+
+    Handed on to workers, it tells when the last of them has left.
+    """
+    path.mkdir(parents=True, exist_ok=True)
+    taken = f"{path} is being worked on by another process"
+    with folder_lock(path, wait=_LEAVE, taken=taken) as descriptor:
+        yield descriptor
+
+
+def _read_session(file: Path) -> dict[str, Any]:
+    record = read_json(file)
+    with naming(file):
+        check_number("wall_seconds", record["wall_seconds"], low=0)
+        for name, keys in _SESSION_KEYS.items():
+            for key in keys:
+                _of_type(name, record[name], dict)[key]
+        _of_type("began", record["began"], str)
+        record["jobs_at_a_time"]
+        for job in _of_type("jobs", record["jobs"], dict).values():
+            check_number("seconds", job["seconds"], low=0)
+            check_integer("attempts", job["attempts"], low=0)
+            for trouble in _of_type("troubles", job["troubles"], list):
+                _of_type("a trouble", trouble, str)
+    return record
+
+
+def _of_type(name: str, value: Any, kind: type) -> Any:
+    if not isinstance(value, kind):
+        raise ValueError(f"{name} must be a {kind.__name__}, got {value!r}")
+    return value
+
+
+def write_text(path: Path, text: str) -> None:
+    """Put `text` in the place of the file `path`."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, lambda file: file.write(text.encode()))

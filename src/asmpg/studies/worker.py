@@ -1,0 +1,58 @@
+"""One job of a study in a process of its own: `python -m asmpg.studies.worker FOLDER JOB`.
+
+Exits with 0 when the run is whole, with 2 when trying again would be of no use.
+"""
+
+import argparse
+import os
+import sys
+import threading
+import traceback
+from pathlib import Path
+
+
+def main() -> int:
+    """Settle on a core, then train and measure; nothing heavy is imported before."""
+    parser = argparse.ArgumentParser(prog="asmpg.studies.worker")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("job")
+    parser.add_argument("--core", type=int, help="stay on this core")
+    parser.add_argument(
+        "--with-parent", action="store_true", help="leave when standard input is closed"
+    )
+    arguments = parser.parse_args()
+    if arguments.core is not None and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {arguments.core})
+    if arguments.with_parent:
+        threading.Thread(target=_leave_with_parent, daemon=True).start()
+    return _train(arguments.folder, arguments.job)
+
+
+def _leave_with_parent() -> None:
+    while os.read(0, 1024):
+        pass
+    os._exit(1)
+
+
+def _train(path: Path, name: str) -> int:
+    from asmpg._support.errors import TrainingError
+    from asmpg.studies._best_scores import write_best_scores
+    from asmpg.studies._study_folder import StudyFolder
+    from asmpg.training import train
+
+    folder = StudyFolder(path)
+    job = next(job for job in folder.study.jobs() if job.name == name)
+    run = folder.run_path(job)
+    try:
+        train(job.config, run, resume=(run / "config.json").exists())
+        write_best_scores(folder, job)
+    except (TrainingError, ValueError):
+        traceback.print_exc()
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

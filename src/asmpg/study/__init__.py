@@ -1,1 +1,0 @@
-"""Studies: what is run, what is shown of it."""

@@ -1,0 +1,98 @@
+"""Environments are made by name, with checked options."""
+
+import jax
+import pytest
+
+import asmpg
+from asmpg.environments import Environment, registered_names
+from asmpg.environments.cheese_maze import CheeseMaze
+
+
+@pytest.mark.parametrize("name", registered_names())
+def test_every_environment_keeps_the_contract(name):
+    """Shapes, spaces and bounds over 300 random steps of 16 episodes, jitted and vmapped."""
+    env = asmpg.make(name)
+    assert isinstance(env, Environment)
+    assert env.name == name
+    assert env.max_steps == {"Tiger": 300, "Voicemail": 300, "CountModulo": 30}.get(name, 200)
+    assert len(env.action_names) == env.action_space.n
+
+    @jax.jit
+    @jax.vmap
+    def play(key):
+        def step(carry, key):
+            action_key, step_key, reset_key = jax.random.split(key, 3)
+            action = env.action_space.sample(action_key)
+            observation, state, reward, terminated = env.step(step_key, carry, action)
+            _, fresh = env.reset(reset_key)
+            state = jax.tree.map(lambda a, b: jax.numpy.where(terminated, a, b), fresh, state)
+            return state, (observation, reward)
+
+        first, state = env.reset(key)
+        return first, jax.lax.scan(step, state, jax.random.split(key, 300))[1]
+
+    jax.jit(env.step)(jax.random.key(0), jax.jit(env.reset)(jax.random.key(0))[1], 1)
+    first, (observations, rewards) = jax.device_get(play(jax.random.split(jax.random.key(0), 16)))
+    assert first.shape[1:] == env.observation_space.shape
+    for observation in [*first, *observations.reshape(-1, *env.observation_space.shape)]:
+        assert env.observation_space.contains(observation)
+    assert abs(rewards).max() <= env.reward_bound
+
+
+@pytest.mark.parametrize("name", registered_names())
+def test_options_rebuild_the_environment(name):
+    env = asmpg.make(name, max_steps=7)
+    again = asmpg.make(name, **env.options())
+    assert again.max_steps == 7
+    assert again.options() == env.options()
+    assert jax.tree.structure(again) == jax.tree.structure(env)
+
+
+def test_gymnasium_ids_work_too():
+    assert isinstance(asmpg.make("asmpg/CheeseMaze-v0"), CheeseMaze)
+
+
+@pytest.mark.parametrize("wrong", ["ChesseMaze", "cheesemaze", "asmpg/Cheese-v0"])
+def test_an_unknown_name_answers_with_the_nearest(wrong):
+    with pytest.raises(ValueError, match="did you mean CheeseMaze"):
+        asmpg.make(wrong)
+
+
+def test_an_unknown_option_answers_with_the_accepted_ones():
+    with pytest.raises(ValueError, match="options of CheeseMaze must be among: max_steps"):
+        asmpg.make("CheeseMaze", gravity=1.0)
+
+
+@pytest.mark.usefixtures("as_user")
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("CheeseMaze", {"max_steps": -1}, "max_steps must be an integer of at least 1, got -1"),
+        ("CheeseMaze", {"max_steps": 2.5}, "max_steps must be an integer .* got 2.5"),
+        ("CheeseMaze", {"goal_reward": float("nan")}, "goal_reward must be a finite number"),
+        ("MachineRepair", {"degrade_base": 1.5}, r"degrade_base must be a number in \[0, 1\]"),
+        ("MachineRepair", {"degrade_wear": 0.99}, r"degrade_wear must be a number in \[0, 0.98\]"),
+        ("HealthcareTreatment", {"noise": -0.1}, "noise must be a number of at least 0"),
+        ("HealthcareTreatment", {"cost": (1.0, 2.0)}, "cost must have three numbers"),
+        ("VelocityOnlyCartPole", {"time_step": 0}, "time_step must be a number in"),
+        ("VelocityOnlyCartPole", {"start_range": 1.0}, "start_range must be a number in"),
+    ],
+)
+def test_options_out_of_range_are_named(name, options, message):
+    with pytest.raises(ValueError, match=message):
+        asmpg.make(name, **options)
+
+
+def test_a_users_own_environment(monkeypatch):
+    monkeypatch.setattr("asmpg.environments._registry._registered", {})
+    asmpg.register("ShortMaze", lambda max_steps=20: CheeseMaze(max_steps=max_steps))
+    assert asmpg.make("ShortMaze").max_steps == 20
+    assert asmpg.make("ShortMaze", max_steps=5).max_steps == 5
+    assert "ShortMaze" in asmpg.registered_names()
+    with pytest.raises(ValueError, match="'ShortMaze' is already registered"):
+        asmpg.register("ShortMaze", CheeseMaze)
+    with pytest.raises(ValueError, match="name must start with a letter"):
+        asmpg.register("short maze", CheeseMaze)
+    asmpg.register("Broken", lambda: 3)
+    with pytest.raises(ValueError, match="factory of Broken must return an Environment, got 3"):
+        asmpg.make("Broken")

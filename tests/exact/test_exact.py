@@ -1,0 +1,173 @@
+"""The exact solvers give the reference values, to the digits these are known to."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from asmpg.environments import FiniteModel, make
+from asmpg.exact import (
+    belief_process,
+    best_controller,
+    best_stochastic_memoryless,
+    exact_gradient,
+    exact_returns,
+    finite_yardsticks,
+    memoryless_returns,
+    optimal_returns,
+)
+from asmpg.policies import KernelTables, TabularPolicy
+from controllers import cheese_maze_controller, hallway_controller, machine_repair_controller
+
+pytestmark = pytest.mark.long_running
+
+H, GAMMA = 200, 0.99
+# discounted, undiscounted, reward per step
+REFERENCE = {
+    "CheeseMaze": {
+        "random": (0.515299, 0.868807, 0.010463),
+        "memoryless_deterministic": (0.394040, 0.4, 0.003306),
+        "memoryless": (0.933156, 1.0, 0.124536),
+        "history_optimal": (0.967457, 1.0, 0.232558),
+        "full_state": (0.971397, 1.0, 0.256410),
+    },
+    "HallwayNavigation": {
+        "random": (-23.497552, -39.117090, -0.479092),
+        "memoryless_deterministic": (-2.089245, -7.675, -0.075061),
+        "memoryless": (3.66586, 4.05, 0.385714),
+        "history_optimal": (4.481713, 4.65, 1.033333),
+        "full_state": (4.481713, 4.65, 1.033333),
+    },
+    "MachineRepair": {
+        "random": (-5.358243, -13.239323, -13.239323 / 200),
+        "memoryless_deterministic": (17.306173, 31.698498, 31.698498 / 200),
+        "memoryless": (30.128219, 66.608161, 66.608161 / 200),
+        "history_optimal": (49.833931, 114.740492, 114.740492 / 200),
+        "full_state": (49.833931, 114.740492, 114.740492 / 200),
+    },
+}
+
+
+@pytest.mark.parametrize("name", REFERENCE)
+def test_yardsticks_agree_with_the_reference(name):
+    values = finite_yardsticks(make(name).model, horizon=H, discount=GAMMA)
+    for kind, expected in REFERENCE[name].items():
+        value = getattr(values, kind)
+        found = (value.discounted, value.undiscounted, value.reward_per_step)
+        assert found == pytest.approx(expected, abs=1e-6), kind
+
+
+CONTROLLERS = {
+    "CheeseMaze": (cheese_maze_controller, (0.967457, 1.0, 4.3)),
+    "HallwayNavigation": (hallway_controller, (4.481713, 4.65, 4.5)),
+    "MachineRepair": (machine_repair_controller, (49.680264, 113.634669, 200.0)),
+}
+
+
+@pytest.mark.parametrize("name", CONTROLLERS)
+def test_controllers_have_their_known_values(name):
+    build, expected = CONTROLLERS[name]
+    with jax.enable_x64(True):
+        returns = exact_returns(make(name).model, build(), horizon=H, discount=GAMMA)
+    found = (returns.discounted, returns.undiscounted, returns.episode_length)
+    assert tuple(map(float, found)) == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize(("continue_states", "discounted"), [(2, 28.688023), (3, 42.329083)])
+def test_machine_repair_ladder(continue_states, discounted):
+    """Fewer states repair too early: the best controllers with 3 and 4 states."""
+    with jax.enable_x64(True):
+        tables = machine_repair_controller(continue_states)
+        returns = exact_returns(make("MachineRepair").model, tables, horizon=H, discount=GAMMA)
+    assert float(returns.discounted) == pytest.approx(discounted, abs=5e-5)
+
+
+@pytest.mark.parametrize("name", REFERENCE)
+def test_memoryless_policies_are_asm_policies(name):
+    """Two independent evaluations of the same random policy, backward and forward in time."""
+    model = make(name).model
+    with jax.enable_x64(True):
+        shape = (model.num_observations, model.num_actions)
+        policy = jax.nn.softmax(jax.random.normal(jax.random.key(0), shape))
+        backward = memoryless_returns(model, horizon=H, discount=GAMMA)(policy)
+        tables = KernelTables.memoryless(policy)
+        forward = exact_returns(model, tables, horizon=H, discount=GAMMA)
+        np.testing.assert_allclose(
+            jax.tree.leaves(forward), jax.tree.leaves(backward), rtol=1e-10, atol=1e-12
+        )
+
+
+@pytest.mark.parametrize("name", REFERENCE)
+@pytest.mark.parametrize("criterion", ["discounted", "undiscounted", "reward_per_step"])
+def test_exact_gradient_agrees_with_finite_differences(name, criterion):
+    """Central differences with step 1e-5 along five random directions, to 1e-6, float64."""
+    model = make(name).model
+    sizes = {"num_states": 3, "num_actions": model.num_actions}
+    with jax.enable_x64(True):
+        policy = TabularPolicy(
+            key=jax.random.key(1), num_observations=model.num_observations, **sizes
+        )
+
+        @jax.jit
+        def value_and_gradient(policy):
+            return exact_gradient(model, policy, criterion=criterion, horizon=H, discount=GAMMA)
+
+        _, gradient = value_and_gradient(policy)
+        for seed in range(5):
+            direction = TabularPolicy(
+                key=jax.random.key(100 + seed), num_observations=model.num_observations, **sizes
+            )
+            length = np.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(direction)))
+            direction = jax.tree.map(lambda leaf, length=length: leaf / length, direction)
+
+            def moved(step, direction=direction):
+                return jax.tree.map(lambda p, d: p + step * d, policy, direction)
+
+            difference = value_and_gradient(moved(1e-5))[0] - value_and_gradient(moved(-1e-5))[0]
+            products = jax.tree.map(jnp.vdot, gradient, direction)
+            slope = sum(jax.tree.leaves(products))
+            assert float(difference / 2e-5) == pytest.approx(float(slope), abs=1e-6)
+
+
+@pytest.mark.parametrize(("name", "reached"), [("CheeseMaze", 0.9674), ("MachineRepair", 49.6)])
+def test_gradient_ascent_finds_the_best_controller_with_eight_states(name, reached):
+    found = best_controller(make(name).model, num_states=8, restarts=4)
+    assert found.returns.discounted >= reached
+    optimum = REFERENCE[name]["history_optimal"][0]
+    assert found.restart_values.max() <= optimum + 1e-6
+    again = exact_returns(make(name).model, found.policy.tabulate(), horizon=H, discount=GAMMA)
+    assert float(again.discounted) == pytest.approx(found.returns.discounted, rel=1e-5)
+
+
+def test_history_optimum_with_noisy_observations():
+    """Kaelbling's tiger over 300 steps at discount 0.95: belief search gives the known 19.371."""
+    listen, coin = np.array([[0.85, 0.15], [0.15, 0.85]]), np.full((2, 2), 0.5)
+    tiger = FiniteModel.from_arrays(
+        transition=np.stack([np.eye(2), coin, coin], axis=1),
+        observation=np.stack([listen, coin, coin]),
+        reward=[[-1.0, -100.0, 10.0], [-1.0, 10.0, -100.0]],
+        start=[0.5, 0.5],
+        start_observation=coin,
+    )
+    process = belief_process(tiger, horizon=300)
+    returns = optimal_returns(process, horizon=300, discount=0.95)
+    assert returns.discounted == pytest.approx(19.371, abs=5e-4)
+    with pytest.raises(ValueError, match="more than 10 beliefs are reachable in 300 steps"):
+        belief_process(tiger, horizon=300, max_beliefs=10)
+
+
+def test_time_dependence_matters_to_the_history_optimum():
+    """Near the time limit a repair no longer pays; the stationary optimum is below."""
+    process = belief_process(make("MachineRepair").model, horizon=H)
+    with_limit = optimal_returns(process, horizon=H, discount=GAMMA).discounted
+    assert with_limit > 49.680264 + 0.1
+
+
+def test_memoryless_search_reports_the_policy_it_found():
+    ((policy, returns),) = best_stochastic_memoryless(
+        make("MachineRepair").model, criteria=("discounted",), horizon=H, discount=GAMMA, restarts=4
+    )
+    np.testing.assert_allclose(policy.sum(axis=1), 1.0)
+    assert policy[0, 1] == pytest.approx(0.1816, abs=1e-4)
+    assert policy[1, 1] == pytest.approx(1.0, abs=1e-4)
+    assert returns.discounted == pytest.approx(30.128219, abs=1e-6)

@@ -1,0 +1,67 @@
+"""Sampled episodes agree with the exact values: the simulator and the solver check each other.
+
+20,000 episodes each, seed 0; the mean must lie within 4 standard errors of the exact value.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from asmpg.environments import make
+from asmpg.exact import best_stochastic_memoryless, exact_returns
+from asmpg.experience import play_episodes
+from asmpg.policies import JointTabularPolicy, KernelTables, TableActor
+from controllers import cheese_maze_controller, hallway_controller, machine_repair_controller
+
+pytestmark = pytest.mark.long_running
+
+EPISODES, HORIZON, DISCOUNT = 20_000, 200, 0.99
+CONTROLLERS = {
+    "CheeseMaze": cheese_maze_controller,
+    "HallwayNavigation": hallway_controller,
+    "MachineRepair": machine_repair_controller,
+}
+
+
+def policy_tables(name, kind):
+    model = make(name).model
+    if kind == "controller":
+        return CONTROLLERS[name]()
+    if kind == "random":
+        shape = (model.num_observations, model.num_actions)
+        return KernelTables.memoryless(np.full(shape, 1 / model.num_actions))
+    if kind == "memoryless":
+        ((policy, _),) = best_stochastic_memoryless(
+            model, criteria=("discounted",), horizon=HORIZON, discount=DISCOUNT, restarts=4
+        )
+        return KernelTables.memoryless(policy)
+    return JointTabularPolicy(
+        num_states=3,
+        num_actions=model.num_actions,
+        num_observations=model.num_observations,
+        key=jax.random.key(1),
+    ).tabulate()
+
+
+@pytest.mark.parametrize("kind", ["random", "memoryless", "controller", "joint"])
+@pytest.mark.parametrize("name", CONTROLLERS)
+def test_sampled_returns_agree_with_the_exact_ones(name, kind):
+    env, tables = make(name), policy_tables(name, kind)
+    exact = exact_returns(env.model, tables, horizon=HORIZON, discount=DISCOUNT)
+    actor = TableActor(
+        nu_table=jnp.exp(tables.log_nu),
+        phi_table=jnp.exp(tables.log_phi),
+        num_observations=tables.num_observations,
+        greedy=False,
+    )
+    play = jax.jit(lambda key: play_episodes(env, actor, key, num_episodes=EPISODES))
+    episodes = play(jax.random.key(0))
+    for sampled, value in (
+        (episodes.returns(DISCOUNT), exact.discounted),
+        (episodes.returns(1.0), exact.undiscounted),
+        (episodes.lengths, exact.episode_length),
+    ):
+        sampled = np.asarray(sampled, float)
+        error = 4 * sampled.std() / np.sqrt(EPISODES) + 1e-4 * max(1.0, abs(float(value)))
+        assert sampled.mean() == pytest.approx(float(value), abs=error)

@@ -1,0 +1,285 @@
+"""PPO: what it plays, what it credits, what it learns from; with any memory."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from asmpg.environments import make
+from asmpg.experience import open_stream, play_on
+from asmpg.gradients import generalised_advantages
+from asmpg.methods.critics import ReturnScale
+from asmpg.methods.ppo import ASMPPO, GRUPPO, MemorylessPPO
+from asmpg.policies import FilteredPolicy
+from asmpg.training import RunConfig
+
+SMALL = {"num_environments": 4, "segment_steps": 16, "minibatches": 2, "epochs": 2}
+METHODS = {
+    "asm-ppo": ASMPPO(num_states=3, **SMALL),
+    "asm-ppo, memory critic": ASMPPO(num_states=3, critic="memory", **SMALL),
+    "asm-ppo, recurrent critic": ASMPPO(num_states=3, critic="gru", **SMALL),
+    "gru-ppo": GRUPPO(width=5, **SMALL),
+    "memoryless-ppo": MemorylessPPO(**SMALL),
+}
+
+
+@pytest.fixture(scope="module")
+def played():
+    """Two segments in a row of a short TMaze, which both terminates and runs into its limit."""
+    environment = make("TMaze", length=2, max_steps=7)
+    method = METHODS["asm-ppo"]
+    learner = method.initialise(environment, jax.random.key(0))
+    actor = learner.policy.actor()
+
+    @jax.jit
+    def play(stream, key):
+        return play_on(environment, actor, stream, key, steps=100)
+
+    stream, first = play(learner.stream, jax.random.key(1))
+    _, second = play(stream, jax.random.key(2))
+    return environment, learner, first, second
+
+
+def test_segments_hang_together(played):
+    """Time counts up within an episode; what comes next is the next row, unless it ended."""
+    _, _, first, second = played
+    assert first.observations.shape == (100, 4)
+    rows = jax.tree.map(
+        lambda *leaves: np.concatenate(leaves),
+        *(eqx.tree_at(lambda s: s.action_before, part, part.actions) for part in (first, second)),
+    )
+    assert (rows.ended & ~rows.terminated).any()
+    assert rows.terminated.any()
+    np.testing.assert_array_equal(rows.ended, rows.terminated | (rows.time == 6))
+    np.testing.assert_array_equal(rows.time[1:], np.where(rows.ended, 0, rows.time + 1)[:-1])
+    goes_on = ~rows.ended[:-1]
+    np.testing.assert_array_equal(
+        rows.next_observations[:-1][goes_on], rows.observations[1:][goes_on]
+    )
+
+
+def test_last_observation_is_the_true_one():
+    """Bits are seen at the start only: were it the next episode's first, it would be a bit."""
+    environment = make("RepeatFirst", delay=9, max_steps=3)
+    actor = METHODS["memoryless-ppo"].make_policy(environment, jax.random.key(0)).actor()
+    stream = open_stream(environment, actor, jax.random.key(1), num_environments=2)
+    _, segment = play_on(environment, actor, stream, jax.random.key(2), steps=7)
+    np.testing.assert_array_equal(segment.ended[:, 0], [0, 0, 1, 0, 0, 1, 0])
+    assert not segment.terminated.any()
+    assert (segment.next_observations == 2).all()
+    assert (segment.observations[jnp.asarray([0, 3, 6])] < 2).all()
+
+
+def test_memory_goes_on_from_segment_to_segment(played):
+    """The laws of the second segment, from the memory carried over, are those of both in a row."""
+    environment, learner, first, second = played
+    policy = learner.policy
+    assert isinstance(policy, FilteredPolicy)
+    empty = learner.stream.memory
+    along = policy.laws(empty, first.past, first.observations, first.actions)
+    actor = policy.actor()
+    stream, _ = play_on(environment, actor, learner.stream, jax.random.key(1), steps=100)
+    np.testing.assert_array_equal(second.action_before, stream.memory.action)
+    np.testing.assert_allclose(
+        stream.memory.belief[~first.ended[-1]], along.after[-1][~first.ended[-1]], atol=1e-5
+    )
+    fresh = actor.start(jax.random.key(0)).belief
+    ended = np.asarray(stream.memory.time == 0)
+    np.testing.assert_array_equal(ended, first.ended[-1])
+    np.testing.assert_array_equal(stream.memory.belief[ended], np.tile(fresh, (ended.sum(), 1)))
+
+
+def test_part_of_the_environments(played):
+    _, _, first, _ = played
+    part = first.environments(jnp.asarray([2, 0]))
+    np.testing.assert_array_equal(part.rewards, first.rewards[:, [2, 0]])
+    np.testing.assert_array_equal(part.past.action, first.past.action[:, [2, 0]])
+
+
+def test_advantages_with_full_traces_are_returns_less_values():
+    """A termination, a cut by the time limit, and an end of the segment, by hand."""
+    rewards = jnp.asarray([[1.0], [2.0], [4.0], [8.0], [16.0]])
+    values = jnp.asarray([[0.1], [0.2], [0.3], [0.4], [0.5]])
+    following = jnp.asarray([[0.2], [99.0], [0.4], [7.0], [5.0]])
+    terminated = jnp.asarray([[False], [True], [False], [False], [False]])
+    ended = jnp.asarray([[False], [True], [False], [True], [False]])
+    found = generalised_advantages(
+        rewards, values, following, terminated, ended, discount=0.5, trace=1.0
+    )
+    returns = [1 + 0.5 * 2, 2, 4 + 0.5 * (8 + 0.5 * 7), 8 + 0.5 * 7, 16 + 0.5 * 5]
+    np.testing.assert_allclose(found[:, 0], np.asarray(returns) - values[:, 0], rtol=1e-6)
+
+
+def test_advantages_without_traces_are_one_step_errors():
+    rewards, values, following = jnp.asarray([[[1.0], [2.0]], [[0.1], [0.2]], [[0.2], [3.0]]])
+    never = jnp.zeros((2, 1), bool)
+    found = generalised_advantages(
+        rewards, values, following, never, never, discount=0.5, trace=0.0
+    )
+    np.testing.assert_allclose(found[:, 0], [1 + 0.1 - 0.1, 2 + 1.5 - 0.2], rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_value_of_what_came_next_is_the_next_value(name, played):
+    """The look ahead of a critic agrees with its value one row on, wherever an episode goes on."""
+    environment, _, first, _ = played
+    method = METHODS[name]
+    learner = method.initialise(environment, jax.random.key(3))
+    laws = learner.policy.laws(learner.stream.memory, first.past, first.observations, first.actions)
+    values = learner.critic.values(learner.critic_memory, first, laws)
+    goes_on = ~np.asarray(first.ended[:-1])
+    np.testing.assert_allclose(values.following[:-1][goes_on], values.now[1:][goes_on], atol=1e-5)
+    cut = np.asarray(first.ended[:-1] & ~first.terminated[:-1])
+    assert np.abs(values.following[:-1] - values.now[1:])[cut].max() > 1e-4
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_new_units_change_no_value(name, played):
+    environment, _, first, _ = played
+    learner = METHODS[name].initialise(environment, jax.random.key(3))
+    laws = learner.policy.laws(learner.stream.memory, first.past, first.observations, first.actions)
+    before = ReturnScale.unknown()
+    after = before.updated(300 + 50 * first.rewards, first.time >= 0, memory=0.9)
+    values = [
+        scale.centre + scale.spread * critic.values(learner.critic_memory, first, laws).now
+        for critic, scale in (
+            (learner.critic, before),
+            (learner.critic.rescaled(before, after), after),
+        )
+    ]
+    np.testing.assert_allclose(values[0], values[1], rtol=1e-4, atol=1e-3)
+    assert after.centre > 250
+
+
+def test_scale_is_that_of_recent_targets():
+    targets = jnp.asarray([[1.0, 3.0], [5.0, 99.0]])
+    valid = jnp.asarray([[True, True], [True, False]])
+    scale = ReturnScale.unknown()
+    assert (float(scale.centre), float(scale.spread)) == (0.0, 1.0)
+    once = scale.updated(targets, valid, memory=0.9)
+    np.testing.assert_allclose(once.centre, 3.0, rtol=1e-5)
+    np.testing.assert_allclose(once.spread, np.std([1, 3, 5]), rtol=1e-4)
+    often = once
+    for _ in range(200):
+        often = often.updated(1000 * targets, valid, memory=0.9)
+    np.testing.assert_allclose(often.centre, 3000.0, rtol=1e-3)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_update_is_one_program_that_changes_what_it_should(name):
+    environment = make("TMaze", length=2)
+    method = METHODS[name]
+    learner = method.initialise(environment, jax.random.key(0))
+    improve = eqx.filter_jit(method.improve)
+    after, experience, metrics = improve(environment, learner, jax.random.key(1))
+    assert int(experience.steps) == 64
+    assert bool(experience.finite)
+    assert set(metrics) == set(method.metric_names)
+    assert all(np.isfinite(value) for value in metrics.values())
+    moved = jax.tree.map(
+        lambda new, old: float(jnp.abs(new - old).max()) if eqx.is_inexact_array(new) else 0.0,
+        (after.policy, after.critic),
+        (learner.policy, learner.critic),
+    )
+    assert all(max(jax.tree.leaves(part)) > 0 for part in moved)
+    assert int(after.updates) == 1
+
+
+def test_divergence_limit_stops_the_policy_and_not_the_critic():
+    environment = make("TMaze", length=2)
+    method = ASMPPO(num_states=3, divergence_limit=0.0, **SMALL)
+    learner = method.initialise(environment, jax.random.key(0))
+    free = ASMPPO(num_states=3, **SMALL)
+    stopped, *_ = eqx.filter_jit(method.improve)(environment, learner, jax.random.key(1))
+    unbound, *_ = eqx.filter_jit(free.improve)(environment, learner, jax.random.key(1))
+
+    def distance(one, other):
+        return float(jnp.abs(one.policy.kernels.phi_logits - other.policy.kernels.phi_logits).max())
+
+    assert 0 < distance(stopped, learner) < 0.75 * distance(unbound, learner)
+    learned = [
+        float(jnp.abs(after.critic.layers[0].weight - learner.critic.layers[0].weight).max())
+        for after in (stopped, unbound)
+    ]
+    assert learned[0] > 0.5 * learned[1] > 0
+
+
+def test_average_is_what_acts():
+    environment = make("TMaze", length=2)
+    method = ASMPPO(num_states=3, averaging=2.0, **SMALL)
+    learner = method.initialise(environment, jax.random.key(0))
+    improve = eqx.filter_jit(method.improve)
+    first, *_ = improve(environment, learner, jax.random.key(1))
+    second, *_ = improve(environment, first, jax.random.key(2))
+    one, two = (after.policy.kernels.phi_logits for after in (first, second))
+    np.testing.assert_allclose(method.kernels(first).phi_logits, one, atol=1e-6)
+    np.testing.assert_allclose(method.kernels(second).phi_logits, (one + 3 * two) / 4, atol=1e-6)
+
+
+@pytest.mark.usefixtures("as_user")
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"minibatches": 3}, "minibatches must divide num_environments, 8, got 3"),
+        ({"minibatches": 9}, r"minibatches must be an integer in \[1, 8\], got 9"),
+        ({"trace": 1.5}, r"trace must be a number in \[0, 1\], got 1.5"),
+        ({"critic": "lstm"}, "critic must be one of auto, gru, memory, both, got 'lstm'"),
+        ({"act_by": "guessing"}, "act_by must be one of sampling, filtering, got 'guessing'"),
+        ({"num_states": 0}, r"num_states must be an integer in \[1, 10000\], got 0"),
+        ({"segment_steps": 0}, "segment_steps must be an integer of at least 1, got 0"),
+    ],
+)
+def test_wrong_options_are_named(options, message):
+    with pytest.raises(ValueError, match=message):
+        ASMPPO(**options)
+
+
+@pytest.mark.usefixtures("as_user")
+def test_tables_need_finite_observations():
+    method = ASMPPO(policy="tabular")
+    with pytest.raises(ValueError, match="policy='tabular' needs discrete observations"):
+        method.initialise(make("VelocityOnlyCartPole"), jax.random.key(0))
+
+
+def test_stream_opens_with_fresh_episodes():
+    environment = make("CheeseMaze")
+    actor = METHODS["gru-ppo"].make_policy(environment, jax.random.key(0)).actor()
+    stream = open_stream(environment, actor, jax.random.key(1), num_environments=64)
+    assert len(set(np.asarray(stream.state).tolist())) > 5
+    assert (stream.memory.time == 0).all()
+
+
+def test_rates_follow_the_share_of_the_run_that_is_done():
+    """Half the rate at `decay`, whatever the length of the run: the first step of Adam shows it."""
+    environment = make("TMaze", length=2, max_steps=7)
+    once = {**SMALL, "epochs": 1, "minibatches": 1}
+    method = ASMPPO(num_states=3, critic="memory", decay=0.5, averaging=None, **once)
+    learner = method.initialise(environment, jax.random.key(0))
+
+    @eqx.filter_jit
+    def step(progress):
+        after, *_ = method.improve(environment, learner, jax.random.key(1), progress=progress)
+        return after.average.kernels.nu_logits - learner.average.kernels.nu_logits
+
+    first, later = step(jnp.asarray(0.0)), step(jnp.asarray(0.5))
+    assert jnp.abs(first).max() > 1e-3
+    np.testing.assert_allclose(later, 0.5 * first, rtol=1e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize("steps", [10_000, 10_000_000])
+def test_halfway_is_halfway_however_long_the_run(steps):
+    program = RunConfig("TMaze", method="memoryless-ppo", steps=steps).build()
+    state = program.start(jnp.asarray(1))
+    state = eqx.tree_at(lambda state: state.steps, state, jnp.asarray(steps // 2))
+    assert program.progress(state) == pytest.approx(0.5)
+
+
+def test_greedy_play_by_filtering_has_no_tables():
+    """Its action depends on the belief, not on an agent state: no exact value describes it."""
+    environment = make("TMaze", length=2, max_steps=7)
+    for act_by, known in (("sampling", True), ("filtering", False)):
+        method = ASMPPO(num_states=2, critic="memory", act_by=act_by, **SMALL)
+        learner = method.initialise(environment, jax.random.key(0))
+        assert method.tables(learner) is not None
+        assert (method.tables(learner, greedy=True) is not None) == known

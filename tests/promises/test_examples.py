@@ -1,0 +1,32 @@
+"""The examples run, with smaller budgets."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+#: Arguments that make each short, and a word of what it prints.
+SHORT = {
+    "train_and_watch": (["--steps", "2000", "--num-states", "2"], "What each agent state does"),
+    "custom_environment": (["--steps", "5000"], "Mean return of 100 episodes"),
+    "compare_methods": (["--steps", "2000", "--seeds", "2", "--out", "curves.png"], "curves.png"),
+}
+
+
+@pytest.mark.usefixtures("as_user")
+@pytest.mark.parametrize("name", SHORT)
+def test_an_example_runs(name, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    arguments, printed = SHORT[name]
+    module.main(arguments)
+    assert printed in capsys.readouterr().out
+    if name == "compare_methods":
+        assert (tmp_path / "curves.png").stat().st_size > 10_000
+
+
+def test_every_example_is_tested():
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == {*SHORT}

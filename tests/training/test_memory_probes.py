@@ -1,0 +1,72 @@
+"""Memory probes: solved with the fewest agent states that suffice, and out of reach without memory.
+
+Four seeds side by side, at small budgets; the best of them must solve the probe. How often single
+seeds do is in docs/methods/asm-ppo.md, from `python benchmarks/probes.py`.
+"""
+
+import numpy as np
+import pytest
+
+from asmpg.environments import make
+from asmpg.environments.probes import CountModulo, RepeatFirst, TMaze
+from asmpg.exact import best_stochastic_memoryless, exact_returns, latent_process, optimal_returns
+from asmpg.policies import KernelTables
+from asmpg.studies.memory_probes import PROBES
+from asmpg.training import train
+
+pytestmark = pytest.mark.long_running
+
+
+@pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.label)
+def test_solved_by_the_fewest_agent_states(probe):
+    values = probe.values(train(probe.config(seeds=4)))
+    assert max(values) >= probe.threshold
+
+
+@pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.label)
+def test_out_of_reach_without_memory(probe):
+    """The best policy without memory, by a search on its exact value, is worth what it says."""
+    environment = make(probe.environment, **probe.options)
+    [(_, found)] = best_stochastic_memoryless(
+        environment.model,
+        criteria=["undiscounted"],
+        horizon=environment.max_steps,
+        discount=0.99,
+        restarts=3,
+    )
+    assert found.undiscounted == pytest.approx(probe.without_memory, abs=0.01)
+
+
+@pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.label)
+def test_optimum_is_what_it_says(probe):
+    environment = make(probe.environment, **probe.options)
+    best = optimal_returns(
+        latent_process(environment.model), horizon=environment.max_steps, discount=1.0
+    )
+    assert best.undiscounted == pytest.approx(probe.optimum)
+
+
+def controller_for(environment):
+    """By hand, with as many agent states as the table in `envs/probes.py` says."""
+    if isinstance(environment, RepeatFirst):
+        start = [0, 1, 0, 0]
+        update = [[[s] * 4 for _ in range(2)] for s in range(2)]
+        return {"start": start, "update": update, "control": [0, 1], "num_actions": 2}
+    if isinstance(environment, CountModulo):
+        m = environment.modulus
+        update = [[[s, (s + 1) % m] for _ in range(m)] for s in range(m)]
+        return {"start": [0, 1], "update": update, "control": list(range(m)), "num_actions": m}
+    assert isinstance(environment, TMaze)
+    # 0 and 1 walk on with "up" or "down" in mind; 2 and 3 turn.
+    update = [[[s % 2, s % 2, s % 2, 2 + s % 2] for _ in range(3)] for s in range(4)]
+    return {"start": [0, 1, 0, 0], "update": update, "control": [0, 0, 1, 2], "num_actions": 3}
+
+
+@pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.label)
+def test_so_many_agent_states_suffice(probe):
+    environment = make(probe.environment, **probe.options)
+    controller = controller_for(environment)
+    assert len(controller["control"]) == probe.num_states
+    tables = KernelTables.deterministic(**controller)
+    found = exact_returns(environment.model, tables, horizon=environment.max_steps, discount=0.99)
+    np.testing.assert_allclose(found.undiscounted, probe.optimum, rtol=1e-5)

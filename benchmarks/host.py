@@ -20,7 +20,8 @@ from gymnasium import spaces
 
 import asmpg
 from asmpg.environments.cheese_maze import CELLS, GOAL, MOVES, OBSERVATION
-from asmpg.training import HostLane, RunConfig
+from asmpg.runs import RunConfig
+from asmpg.training import HostLane
 
 _COPIES = 16
 

@@ -23,7 +23,7 @@ from pathlib import Path
 TRAIN = """
 import sys
 import asmpg
-small = {"num_states": 3, "num_environments": 4, "segment_steps": 32, "critic": "memory"}
+small = {"num_states": 3, "num_environments": 4, "rollout_steps": 32, "critic": "memory"}
 config = asmpg.RunConfig(
     "CheeseMaze", method_options=small, seeds=(1952, 5235), steps=60_000, evaluate_every=1_000,
     evaluation_episodes=20,

@@ -26,7 +26,8 @@ import numpy as np
 import asmpg
 from asmpg.environments import Discrete
 from asmpg.methods import PAPER_SIZES, PRESETS
-from asmpg.training import Callback, Row, RunConfig, default_seeds, train
+from asmpg.runs import Row, RunConfig, default_seeds
+from asmpg.training import Callback, train
 
 EPISODES_PER_UPDATE = 10
 

@@ -56,7 +56,7 @@ def main(arguments: list[str] | None = None) -> None:
 
     print(asmpg.check(LampAndFork, seconds=given.check_seconds))
 
-    method = asmpg.ASMPPO(num_states=8, num_environments=16, segment_steps=32)
+    method = asmpg.ASMPPO(num_states=8, num_environments=16, rollout_steps=32)
     agent = method.learn(LampAndFork, steps=given.steps)
 
     with tempfile.TemporaryDirectory() as folder:

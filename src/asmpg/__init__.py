@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from asmpg._gymnasium_ids import to_gymnasium_vector as to_gymnasium_vector
     from asmpg._support.errors import CheckpointError as CheckpointError
     from asmpg._support.errors import TrainingError as TrainingError
+    from asmpg.agents import Agent as Agent
+    from asmpg.agents import load as load
     from asmpg.analysis import plot as plot
     from asmpg.analysis.check import CheckReport as CheckReport
     from asmpg.analysis.check import check as check
@@ -29,14 +31,14 @@ if TYPE_CHECKING:
     from asmpg.methods import ASMPPO as ASMPPO
     from asmpg.methods import GRUPPO as GRUPPO
     from asmpg.methods import MemorylessPPO as MemorylessPPO
-    from asmpg.training import Agent as Agent
+    from asmpg.methods import Method as Method
+    from asmpg.methods import register_method as register_method
+    from asmpg.runs import RunConfig as RunConfig
     from asmpg.training import Callback as Callback
     from asmpg.training import Progress as Progress
-    from asmpg.training import RunConfig as RunConfig
     from asmpg.training import TrainingResult as TrainingResult
     from asmpg.training import evaluate as evaluate
     from asmpg.training import learn as learn
-    from asmpg.training import load as load
     from asmpg.training import train as train
 
 __version__ = "0.1.0"
@@ -46,7 +48,7 @@ _HOME = {
     "AIS": "asmpg.methods",
     "ASMPG": "asmpg.methods",
     "ASMPPO": "asmpg.methods",
-    "Agent": "asmpg.training",
+    "Agent": "asmpg.agents",
     "Callback": "asmpg.training",
     "CheckReport": "asmpg.analysis.check",
     "CheckpointError": "asmpg._support.errors",
@@ -56,18 +58,20 @@ _HOME = {
     "FiniteModel": "asmpg.environments",
     "GRUPPO": "asmpg.methods",
     "MemorylessPPO": "asmpg.methods",
+    "Method": "asmpg.methods",
     "Progress": "asmpg.training",
-    "RunConfig": "asmpg.training",
+    "RunConfig": "asmpg.runs",
     "TrainingError": "asmpg._support.errors",
     "TrainingResult": "asmpg.training",
     "check": "asmpg.analysis.check",
     "evaluate": "asmpg.training",
     "from_gymnax": "asmpg.interop",
     "learn": "asmpg.training",
-    "load": "asmpg.training",
+    "load": "asmpg.agents",
     "make": "asmpg.environments",
     "plot": "asmpg.analysis",
     "register": "asmpg.environments",
+    "register_method": "asmpg.methods",
     "registered_names": "asmpg.environments",
     "report": "asmpg.commands._studies",
     "to_gymnasium": "asmpg._gymnasium_ids",

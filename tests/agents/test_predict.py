@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 
 import asmpg
+from asmpg.agents import Agent, load
 from asmpg.environments import Box, Discrete
 from asmpg.exact import exact_returns
 from asmpg.policies import JointTabularPolicy, MLPPolicy, TabularPolicy, TimeIndexedPolicy
-from asmpg.training import Agent, RunFolder, evaluate, load, train
+from asmpg.runs import RunFolder
+from asmpg.training import evaluate, train
 from controllers import cheese_maze_controller
 from runs import SEEDS, small_config
 

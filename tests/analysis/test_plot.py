@@ -5,7 +5,8 @@ import math
 import pytest
 
 from asmpg.analysis import draw_run
-from asmpg.training import RunFolder, score_of
+from asmpg.runs import RunFolder
+from asmpg.training import score_of
 from runs import small_config
 
 figure = pytest.importorskip("matplotlib.figure")

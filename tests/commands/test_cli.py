@@ -17,8 +17,9 @@ import asmpg
 from asmpg import cli
 from asmpg._support.errors import TrainingError
 from asmpg.exact import Yardstick, Yardsticks
+from asmpg.runs import RunFolder
 from asmpg.studies import shipped_studies
-from asmpg.training import Progress, RunFolder
+from asmpg.training import Progress
 from runs import assert_same_runs
 
 SMALL = [

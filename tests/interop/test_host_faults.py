@@ -16,7 +16,7 @@ from gymnasium.wrappers import TimeLimit
 import asmpg
 from asmpg.interop import find_place
 from asmpg.interop.host import VectorDriver
-from asmpg.training import RunConfig
+from asmpg.runs import RunConfig
 from host_environments import Endless, Faulty, NumPyCheeseMaze
 
 
@@ -223,7 +223,7 @@ from asmpg.cli import main
 gymnasium.register("Faulty-v0", entry_point=host_environments.Faulty, kwargs={"fault": "raise"})
 if __name__ == "__main__":
     main(["train", "Faulty-v0", "--method=memoryless-ppo", "--vectorization=async",
-          "--option=num_environments=2", "--option=minibatches=1", "--option=segment_steps=8",
+          "--option=num_environments=2", "--option=minibatches=1", "--option=rollout_steps=8",
           "--out=run", "--quiet", "--environment-option=after=3", "--step-timeout=60"])
 """
 

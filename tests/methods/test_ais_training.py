@@ -8,7 +8,8 @@ import pytest
 
 from asmpg.environments import make
 from asmpg.methods.ais import AIS, collect_episodes, collect_steps, encode_segments
-from asmpg.training import RunConfig, default_seeds, train
+from asmpg.runs import RunConfig, default_seeds
+from asmpg.training import train
 
 
 @pytest.fixture(scope="module")

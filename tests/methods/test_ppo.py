@@ -12,9 +12,9 @@ from asmpg.gradients import generalised_advantages
 from asmpg.methods.critics import ReturnScale
 from asmpg.methods.ppo import ASMPPO, GRUPPO, MemorylessPPO
 from asmpg.policies import FilteredPolicy
-from asmpg.training import RunConfig
+from asmpg.runs import RunConfig
 
-SMALL = {"num_environments": 4, "segment_steps": 16, "minibatches": 2, "epochs": 2}
+SMALL = {"num_environments": 4, "rollout_steps": 16, "minibatches": 2, "epochs": 2}
 METHODS = {
     "asm-ppo": ASMPPO(num_states=3, **SMALL),
     "asm-ppo, memory critic": ASMPPO(num_states=3, critic="memory", **SMALL),
@@ -77,7 +77,7 @@ def test_memory_goes_on_from_segment_to_segment(played):
     policy = learner.policy
     assert isinstance(policy, FilteredPolicy)
     empty = learner.stream.memory
-    along = policy.laws(empty, first.past, first.observations, first.actions)
+    along = policy.distributions(empty, first.past, first.observations, first.actions)
     actor = policy.actor()
     stream, _ = play_on(environment, actor, learner.stream, jax.random.key(1), steps=100)
     np.testing.assert_array_equal(second.action_before, stream.memory.action)
@@ -105,7 +105,7 @@ def test_advantages_with_full_traces_are_returns_less_values():
     terminated = jnp.asarray([[False], [True], [False], [False], [False]])
     ended = jnp.asarray([[False], [True], [False], [True], [False]])
     found = generalised_advantages(
-        rewards, values, following, terminated, ended, discount=0.5, trace=1.0
+        rewards, values, following, terminated, ended, discount=0.5, gae_lambda=1.0
     )
     returns = [1 + 0.5 * 2, 2, 4 + 0.5 * (8 + 0.5 * 7), 8 + 0.5 * 7, 16 + 0.5 * 5]
     np.testing.assert_allclose(found[:, 0], np.asarray(returns) - values[:, 0], rtol=1e-6)
@@ -115,7 +115,7 @@ def test_advantages_without_traces_are_one_step_errors():
     rewards, values, following = jnp.asarray([[[1.0], [2.0]], [[0.1], [0.2]], [[0.2], [3.0]]])
     never = jnp.zeros((2, 1), bool)
     found = generalised_advantages(
-        rewards, values, following, never, never, discount=0.5, trace=0.0
+        rewards, values, following, never, never, discount=0.5, gae_lambda=0.0
     )
     np.testing.assert_allclose(found[:, 0], [1 + 0.1 - 0.1, 2 + 1.5 - 0.2], rtol=1e-6)
 
@@ -126,7 +126,9 @@ def test_value_of_what_came_next_is_the_next_value(name, played):
     environment, _, first, _ = played
     method = METHODS[name]
     learner = method.initialise(environment, jax.random.key(3))
-    laws = learner.policy.laws(learner.stream.memory, first.past, first.observations, first.actions)
+    laws = learner.policy.distributions(
+        learner.stream.memory, first.past, first.observations, first.actions
+    )
     values = learner.critic.values(learner.critic_memory, first, laws)
     goes_on = ~np.asarray(first.ended[:-1])
     np.testing.assert_allclose(values.following[:-1][goes_on], values.now[1:][goes_on], atol=1e-5)
@@ -138,7 +140,9 @@ def test_value_of_what_came_next_is_the_next_value(name, played):
 def test_new_units_change_no_value(name, played):
     environment, _, first, _ = played
     learner = METHODS[name].initialise(environment, jax.random.key(3))
-    laws = learner.policy.laws(learner.stream.memory, first.past, first.observations, first.actions)
+    laws = learner.policy.distributions(
+        learner.stream.memory, first.past, first.observations, first.actions
+    )
     before = ReturnScale.unknown()
     after = before.updated(300 + 50 * first.rewards, first.time >= 0, memory=0.9)
     values = [
@@ -188,7 +192,7 @@ def test_update_is_one_program_that_changes_what_it_should(name):
 
 def test_divergence_limit_stops_the_policy_and_not_the_critic():
     environment = make("TMaze", length=2)
-    method = ASMPPO(num_states=3, divergence_limit=0.0, **SMALL)
+    method = ASMPPO(num_states=3, target_kl=0.0, **SMALL)
     learner = method.initialise(environment, jax.random.key(0))
     free = ASMPPO(num_states=3, **SMALL)
     stopped, *_ = eqx.filter_jit(method.improve)(environment, learner, jax.random.key(1))
@@ -223,11 +227,11 @@ def test_average_is_what_acts():
     [
         ({"minibatches": 3}, "minibatches must divide num_environments, 8, got 3"),
         ({"minibatches": 9}, r"minibatches must be an integer in \[1, 8\], got 9"),
-        ({"trace": 1.5}, r"trace must be a number in \[0, 1\], got 1.5"),
+        ({"gae_lambda": 1.5}, r"gae_lambda must be a number in \[0, 1\], got 1.5"),
         ({"critic": "lstm"}, "critic must be one of auto, gru, memory, both, got 'lstm'"),
         ({"act_by": "guessing"}, "act_by must be one of sampling, filtering, got 'guessing'"),
         ({"num_states": 0}, r"num_states must be an integer in \[1, 10000\], got 0"),
-        ({"segment_steps": 0}, "segment_steps must be an integer of at least 1, got 0"),
+        ({"rollout_steps": 0}, "rollout_steps must be an integer of at least 1, got 0"),
     ],
 )
 def test_wrong_options_are_named(options, message):

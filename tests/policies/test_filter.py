@@ -96,7 +96,7 @@ def test_filter_sums_over_all_paths(kind):
             )
             found = np.exp(np.cumsum(laws.log_probability(actions[:, None])[:, 0]))
             np.testing.assert_allclose(found, expected, rtol=1e-10)
-            np.testing.assert_allclose(np.exp(laws.log_laws).sum(axis=-1), 1.0, rtol=1e-10)
+            np.testing.assert_allclose(np.exp(laws.log_probabilities).sum(axis=-1), 1.0, rtol=1e-10)
 
 
 def test_episode_that_starts_inside_a_segment_remembers_nothing():
@@ -111,7 +111,7 @@ def test_episode_that_starts_inside_a_segment_remembers_nothing():
             jax.tree.map(lambda leaf: leaf[:, None], memory),
             observations[rows][:, None],
             actions[rows][:, None],
-        ).log_laws
+        ).log_probabilities
         for belief, memory, rows in (
             (jnp.asarray([[0.2, 0.5, 0.3]]), restarted, slice(0, 6)),
             (jnp.asarray([[0.9, 0.1, 0.0]]), past_of(actions[3:]), slice(3, 6)),
@@ -124,7 +124,7 @@ def test_episode_that_starts_inside_a_segment_remembers_nothing():
         jax.tree.map(lambda leaf: leaf[:, None], past),
         observations[:, None],
         actions[:, None],
-    ).log_laws
+    ).log_probabilities
     assert np.abs(unbroken[3:] - laws[1]).max() > 0.01
 
 

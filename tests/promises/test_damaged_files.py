@@ -10,8 +10,8 @@ import pytest
 
 import asmpg
 from asmpg._support.errors import CheckpointError
+from asmpg.runs import RunFolder, load_meta
 from asmpg.studies import StudyFolder, load_study
-from asmpg.training import RunFolder, load_meta
 from fuzzing import edit_json, fuzz, make_targets
 from studies import TINY
 

@@ -68,7 +68,7 @@ TRAIN = """
 import os, sys
 os.sched_setaffinity(0, set(map(int, sys.argv[2].split(","))))
 import asmpg
-small = {"num_states": 2, "num_environments": 4, "segment_steps": 32, "epochs": 2}
+small = {"num_states": 2, "num_environments": 4, "rollout_steps": 32, "epochs": 2}
 config = asmpg.RunConfig(
     "CheeseMaze",
     method_options=small,

@@ -13,7 +13,9 @@ import pytest
 
 import asmpg
 from asmpg import cli
-from asmpg.training import RunFolder, preset_name, with_progress
+from asmpg.methods import preset_name
+from asmpg.runs import RunFolder
+from asmpg.training import with_progress
 
 SMALL = {"num_states": 2, "policy": "tabular"}
 RUN = {

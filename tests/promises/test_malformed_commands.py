@@ -18,7 +18,7 @@ import pytest
 from asmpg import cli
 from asmpg._support.errors import TrainingError
 from asmpg.exact import Yardstick, Yardsticks
-from asmpg.training import RunConfig, RunFolder
+from asmpg.runs import RunConfig, RunFolder
 
 COUNT = int(os.environ.get("ASMPG_FUZZ", "100"))
 SEED = int(os.environ.get("ASMPG_FUZZ_SEED", "0"))

@@ -10,7 +10,8 @@ import time
 import pytest
 
 from asmpg._support.errors import CheckpointError
-from asmpg.training import Callback, RunFolder, train
+from asmpg.runs import RunFolder
+from asmpg.training import Callback, train
 from runs import assert_same_runs, small_config, timeless
 
 

@@ -11,8 +11,8 @@ from asmpg.methods import ASMPG, kernel_maker
 from asmpg.methods.ais import AIS
 from asmpg.methods.ppo import ASMPPO, GRUPPO, MemorylessPPO
 from asmpg.policies import Encoding
+from asmpg.runs import RunConfig
 from asmpg.studies import load_study
-from asmpg.training import RunConfig
 
 METHODS = (ASMPG, ASMPPO, GRUPPO, MemorylessPPO, AIS)
 NINES = int("9" * 30)
@@ -103,7 +103,7 @@ def test_widths_and_states_are_bounded(method, options, message):
         ),
         ({"method": "gru-ppo", "method_options": {"width": 65_000}}, "one seed would take"),
         ({"method": "asmpg", "method_options": {"episodes_per_update": 2_000_000}}, "an update mu"),
-        ({"method_options": {"segment_steps": 2_000_000_000}}, "an update must play at most"),
+        ({"method_options": {"rollout_steps": 2_000_000_000}}, "an update must play at most"),
         ({"method_options": {"num_environments": 10**9, "minibatches": 1}}, "must fit in memory"),
     ],
 )

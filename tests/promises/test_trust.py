@@ -9,7 +9,8 @@ import pytest
 
 import asmpg
 from asmpg import cli
-from asmpg.training import RunFolder, train
+from asmpg.runs import RunFolder
+from asmpg.training import train
 from runs import small_config
 
 MODULE = """

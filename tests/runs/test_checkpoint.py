@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 
 from asmpg._support.errors import CheckpointError
-from asmpg.training import load, load_meta, save
+from asmpg.agents import load
+from asmpg.runs import load_meta
+from asmpg.training import save
 
 
 class Layer(eqx.Module):

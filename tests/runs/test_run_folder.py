@@ -13,7 +13,8 @@ import pytest
 import asmpg
 from asmpg._support.errors import CheckpointError, TrainingError
 from asmpg.environments import Discrete, Environment
-from asmpg.training import Callback, RunConfig, RunFolder, default_seeds, load_meta, score_of, train
+from asmpg.runs import RunConfig, RunFolder, default_seeds, load_meta
+from asmpg.training import Callback, score_of, train
 from runs import SEEDS, small_config
 
 

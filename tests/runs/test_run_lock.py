@@ -10,13 +10,14 @@ import pytest
 
 from asmpg import cli
 from asmpg._support.errors import CheckpointError, TrainingError
-from asmpg.training import Callback, RunFolder, train
+from asmpg.runs import RunFolder
+from asmpg.training import Callback, train
 from runs import small_config
 
 #: Locks the run in argv[1], says so, and waits to be killed.
 HOLD = """
 import sys, time
-from asmpg.training import RunFolder
+from asmpg.runs import RunFolder
 with RunFolder(sys.argv[1]).locked():
     print("locked", flush=True)
     time.sleep(60)

@@ -7,8 +7,8 @@ import pytest
 
 from asmpg import cli
 from asmpg._support.errors import CheckpointError
+from asmpg.runs import RunConfig
 from asmpg.studies import StudyFolder, load_study, read_study, shipped_studies
-from asmpg.training import RunConfig
 from studies import TINY, prepare, study
 
 RIGHT = 'environments = ["CheeseMaze"]\n\n[entries.asmpg]\n'

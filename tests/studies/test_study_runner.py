@@ -17,6 +17,7 @@ from rich.console import Console
 from asmpg import cli
 from asmpg.analysis import collect, summarise, write_tables
 from asmpg.exact import Yardstick, Yardsticks
+from asmpg.runs import RunFolder
 from asmpg.studies import (
     JobState,
     Runner,
@@ -28,7 +29,6 @@ from asmpg.studies import (
     study_lock,
 )
 from asmpg.studies.executors import Executor, Handle, LocalExecutor
-from asmpg.training import RunFolder
 from studies import TINY, make_up, prepare, spread_out, study
 
 #: Runs, or goes on with, the study in argv[1], and reports nothing.

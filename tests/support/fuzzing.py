@@ -22,10 +22,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from asmpg.agents import load, read_recipe
 from asmpg.analysis import read_lines
+from asmpg.runs import RunFolder
 from asmpg.studies import StudyFolder, parse_study, read_study, study_text
-from asmpg.training import RunFolder, load, read_recipe, train
 from asmpg.training import _checkpoint as checkpoint
+from asmpg.training import train
 from runs import SEEDS, small_config, timeless
 from studies import TINY, prepare
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from asmpg.training import RunConfig, RunFolder
+from asmpg.runs import RunConfig, RunFolder
 
 SEEDS = (1952, 5235)
 

@@ -4,8 +4,8 @@ import json
 
 import numpy as np
 
+from asmpg.runs import RunFolder
 from asmpg.studies import StudyFolder, best_episodes, read_study
-from asmpg.training import RunFolder
 
 TINY = """
 environments = ["CheeseMaze"]

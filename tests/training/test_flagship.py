@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from asmpg.training import Callback, RunConfig, train
+from asmpg.runs import RunConfig
+from asmpg.training import Callback, train
 from runs import assert_same_runs
 
 SEEDS = (1952, 5235)
@@ -44,7 +45,7 @@ def test_it_resumes_bit_for_bit(tmp_path, monkeypatch, count):
     monkeypatch.setattr("asmpg.training._keeper._SHARE", 1.0)
     config = RunConfig(
         "CheeseMaze",
-        method_options={"num_states": 2, "num_environments": 4, "segment_steps": 32},
+        method_options={"num_states": 2, "num_environments": 4, "rollout_steps": 32},
         seeds=SEEDS,
         steps=500,
         evaluate_every=130,

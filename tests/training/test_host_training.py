@@ -13,7 +13,7 @@ import asmpg
 from asmpg.exact import exact_returns
 from asmpg.experience import HostStage
 from asmpg.interop import find_place
-from asmpg.training import RunConfig, RunFolder
+from asmpg.runs import RunConfig, RunFolder
 from host_environments import Faulty, NumPyCheeseMaze, RandomWalk
 from runs import assert_same_runs, timeless
 
@@ -26,7 +26,7 @@ QUICK = {
     "num_states": 8,
     "decay": None,
     "num_environments": 16,
-    "segment_steps": 32,
+    "rollout_steps": 32,
     "epochs": 4,
     "minibatches": 1,
     "critic": "memory",
@@ -167,9 +167,9 @@ def test_a_vector_environment_of_ones_own(mode):
         short = functools.partial(NumPyCheeseMaze, max_steps=9)
         return gymnasium.vector.SyncVectorEnv([short] * 4, autoreset_mode=mode)
 
-    method = asmpg.ASMPPO(**QUICK | {"num_environments": 4, "segment_steps": 16})
+    method = asmpg.ASMPPO(**QUICK | {"num_environments": 4, "rollout_steps": 16})
     rows = quietly(method, vector, steps=128, evaluate_every=64, seeds=(1,)).result.rows
-    assert np.isfinite(rows[-1]["value_error"])
+    assert np.isfinite(rows[-1]["value_loss"])
     assert (rows[-1]["steps"] % 64 == 0) == (mode != "NextStep")
     with pytest.raises(ValueError, match=r"must have 8 copies.*got 4"):
         quietly(dataclasses.replace(method, num_environments=8), vector)
@@ -184,7 +184,7 @@ def test_a_vector_environment_of_ones_own(mode):
     ],
 )
 def test_a_faulty_environment_leaves_the_last_checkpoint(tmp_path, fault, message):
-    method = asmpg.MemorylessPPO(num_environments=2, segment_steps=20, epochs=1, minibatches=1)
+    method = asmpg.MemorylessPPO(num_environments=2, rollout_steps=20, epochs=1, minibatches=1)
     with pytest.raises(asmpg.TrainingError, match=message):
         quietly(
             method,

@@ -14,13 +14,19 @@ import jax
 import asmpg
 
 
+def available_cores() -> int:
+    """How many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 @functools.cache
 def machine() -> dict[str, Any]:
     """Processor, its cores that are ours to use, memory and system."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return {
         "processor": _processor(),
-        "cores": cores,
+        "cores": available_cores(),
         "memory_gib": _memory(),
         "system": f"{platform.system()} {platform.machine()}",
     }

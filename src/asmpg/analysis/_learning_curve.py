@@ -9,7 +9,8 @@ from asmpg.analysis._results import common_grid, seed_curves
 from asmpg.analysis._yardstick_lines import yardstick_lines
 from asmpg.analysis.figures import draw_yardsticks, short_number
 from asmpg.environments import Environment, registered_names
-from asmpg.training import RunConfig, RunFolder, Score, score_of
+from asmpg.runs import RunConfig, RunFolder
+from asmpg.training import Score, score_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,16 +30,17 @@ def plot(run: str | Path, out: str | Path | None = None, *, trust: bool = False)
         raise ImportError("figures need matplotlib: pip install matplotlib") from None
 
     folder = RunFolder(run)
-    program = folder.config.build(_environment(folder.config, trust=trust))
-    score = score_of(program.environment)
+    environment = _environment(folder.config, trust=trust)
+    score = score_of(environment)
     if not folder.rows():
         raise ValueError(f"{run} has no evaluations yet")
     figure = Figure(figsize=(8, 4.5), layout="constrained")
     axes = figure.subplots()
     draw_run(axes, folder, score)
-    lines = yardstick_lines(program.environment, score, discount=program.discount)
+    discount = folder.config.to_dict()["method_options"].get("discount", 0.99)
+    lines = {} if environment is None else yardstick_lines(environment, score, discount=discount)
     draw_yardsticks(axes, lines)
-    axes.set_title(f"{program.environment.name}, {folder.config.method}", loc="left")
+    axes.set_title(f"{folder.config.environment_name}, {folder.config.method_name}", loc="left")
     axes.set_xlabel("environment steps")
     axes.set_ylabel(score.label)
     axes.set_xlim(0, max(folder.config.steps, axes.dataLim.x1))
@@ -57,7 +59,7 @@ def _environment(config: RunConfig, *, trust: bool) -> Environment[Any] | None:
     """The environment itself where it is needed: for its yardsticks, which only ours have."""
     if config.interface is not None and config.environment not in registered_names():
         return None
-    return config.place(trust=trust).environment
+    return config.resolve(trust=trust).environment
 
 
 def draw_run(axes: "Axes", folder: RunFolder, score: Score) -> None:

@@ -15,8 +15,9 @@ from asmpg._support.errors import CheckpointError
 from asmpg._support.files import naming, read_json
 from asmpg.analysis._yardstick_lines import KNOWN_BY, Line, goal, yardstick_lines
 from asmpg.environments import make
+from asmpg.runs import Row, RunFolder
 from asmpg.studies import Job, Study, StudyFolder, best_scores, write_text
-from asmpg.training import Row, RunFolder, Score, score_of
+from asmpg.training import Score, score_of
 
 
 class SeedCurve(NamedTuple):

@@ -17,16 +17,8 @@ from asmpg._support.checks import shown
 from asmpg.analysis import plot
 from asmpg.analysis.check import check
 from asmpg.environments import registered_names
-from asmpg.training import (
-    RunConfig,
-    RunFolder,
-    TensorBoardLogger,
-    Which,
-    default_seeds,
-    evaluate,
-    score_of,
-    train,
-)
+from asmpg.runs import RunConfig, RunFolder, Which, default_seeds
+from asmpg.training import TensorBoardLogger, evaluate, score_of, train
 
 #: Options of `asmpg train` that do not change what is learned.
 _NOT_LEARNING = {
@@ -126,7 +118,8 @@ def _environment_options(config: RunConfig) -> dict[str, Any]:
     """Those of the run, with the defaults that the environment has where it is one of ours."""
     known = config.interface
     ours = known is None or (known.by_name and not known.on_host)
-    defaults = config.place(trust=False).environment.options() if ours else {}
+    environment = config.resolve(trust=False).environment if ours else None
+    defaults = {} if environment is None else environment.options()
     return json.loads(json.dumps({**defaults, **config.environment_options}))
 
 

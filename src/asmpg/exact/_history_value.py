@@ -63,7 +63,7 @@ def history_q(
     return values
 
 
-def history_optimum(nmdp: NMDP, *, discount: float = 1.0) -> float:
+def history_optimum(nmdp: NMDP, *, discount: float | Float[Array, ""] = 1.0) -> float:
     """The best value any policy can have that remembers the whole history."""
     value = np.zeros(1)
     for time in reversed(range(nmdp.horizon)):
@@ -92,7 +92,7 @@ class HistoryDerivatives(eqx.Module):
 
 
 def history_derivatives(
-    nmdp: NMDP, policy: ASMPolicy, *, discount: float = 1.0
+    nmdp: NMDP, policy: ASMPolicy, *, discount: float | Float[Array, ""] = 1.0
 ) -> HistoryDerivatives:
     """Differentiate the recursion over histories twice, whatever the precision of `policy`."""
     arrays, rest = eqx.partition(policy, eqx.is_inexact_array)

@@ -35,7 +35,7 @@ class ExactReturns(eqx.Module):
 
 
 def exact_returns(
-    model: FiniteModel, tables: KernelTables, *, horizon: int, discount: float
+    model: FiniteModel, tables: KernelTables, *, horizon: int, discount: float | Float[Array, ""]
 ) -> ExactReturns:
     """Push the law of (latent state, agent state, action) forward `horizon` steps.
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -10,22 +10,23 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Shaped
 
-from asmpg.experience._stream import Segment, Stream
+from asmpg.experience._experience import Collection, Rollouts
 from asmpg.interop import HostDriver
 from asmpg.policies import Actor
 
-#: What a method wants to know of the memory before and after a step.
-Note = Callable[[Any, Any], Any]
+#: Whole episodes are padded to a power of two, at least this one: few lengths are compiled.
+_SHORTEST = 16
+#: One step of all copies, by the names of the fields of `Experience`.
+Row = dict[str, Any]
 
 
 class HostPlayer:
-    """Plays for `copies` environments at once. The memory stays on the device between steps."""
+    """Acts for `copies` environments at once. The memory stays on the device between steps."""
 
-    def __init__(self, make_actor: Callable[[Any], Actor[Any]], copies: int, note: Note):
-        """`make_actor(learner)` is who plays; `note` picks what is to be recorded."""
+    def __init__(self, make_actor: Callable[[Any], Actor[Any]], copies: int):
+        """`make_actor(learner)` is who plays."""
         self._make_actor = eqx.filter_jit(make_actor)
         self._copies = copies
-        self._note = note
         self._structure: Any = None
         self._actor_leaves: list[Array] = []
 
@@ -38,38 +39,36 @@ class HostPlayer:
             self._structure = structure
             self._compile(structure, rest)
 
-    def empty_memory(self, seed: int) -> Any:
-        """The memory at the start of an episode in every environment."""
-        leaves = self._begin(self._actor_leaves, np.int32(seed))
-        return jax.tree.unflatten(self._memory_structure, leaves)
+    def empty_memory(self, seed: int) -> list[Array]:
+        """The memory at the start of an episode in every environment, as its leaves."""
+        return self._begin(self._actor_leaves, np.int32(seed))
 
     def act(
         self,
-        memory: Any,
+        memory: list[Array],
         start: Bool[np.ndarray, " n"],
         observations: Shaped[np.ndarray, "n *observation"],
         rewards: Float[np.ndarray, " n"],
         uniforms: Float[np.ndarray, "n 2"],
         seed: int,
-    ) -> tuple[Any, Int[np.ndarray, " n"], Any]:
-        """The new memory, the actions and what was noted; memory is lost where episodes `start`."""
-        leaves = jax.tree.leaves(memory)
-        leaves, actions, noted = self._act(
-            self._actor_leaves, leaves, start, observations, rewards, uniforms, np.int32(seed)
+    ) -> tuple[list[Array], Int[np.ndarray, " n"]]:
+        """The new memory and the actions; memory is lost where episodes `start`."""
+        memory, actions = self._act(
+            self._actor_leaves, memory, start, observations, rewards, uniforms, np.int32(seed)
         )
-        return leaves, np.asarray(actions), noted
+        return memory, np.asarray(actions)
 
-    def memory(self, leaves: Any) -> Any:
-        """The memory whose leaves `act` returned."""
-        return jax.tree.unflatten(self._memory_structure, jax.tree.leaves(leaves))
+    def rebuilt(self, leaves: list[Any]) -> Any:
+        """The memory that has these leaves."""
+        return jax.tree.unflatten(self._memory_structure, leaves)
 
     def _compile(self, structure: Any, rest: Any) -> None:
-        def rebuilt(leaves: list[Array]) -> Actor[Any]:
+        def actor_of(leaves: list[Array]) -> Actor[Any]:
             return eqx.combine(jax.tree.unflatten(structure, leaves), rest)
 
         def fresh(leaves: list[Array], seed: Int[Array, ""]) -> Any:
             keys = jax.random.split(jax.random.key(seed), self._copies)
-            return jax.vmap(rebuilt(leaves).start)(keys)
+            return jax.vmap(actor_of(leaves).start)(keys)
 
         shape = jax.eval_shape(fresh, self._actor_leaves, np.int32(0))
         self._memory_structure = jax.tree.structure(shape)
@@ -85,198 +84,154 @@ class HostPlayer:
             rewards: Float[Array, " n"],
             uniforms: Float[Array, "n 2"],
             seed: Int[Array, ""],
-        ) -> tuple[list[Array], Int[Array, " n"], Any]:
-            actor = rebuilt(leaves)
-            memory = jax.tree.unflatten(self._memory_structure, memory_leaves)
+        ) -> tuple[list[Array], Int[Array, " n"]]:
             before = jax.tree.map(
-                lambda new, old: jax.vmap(jnp.where)(start, new, old), fresh(leaves, seed), memory
+                lambda new, old: jax.vmap(jnp.where)(start, new, old),
+                fresh(leaves, seed),
+                self.rebuilt(memory_leaves),
             )
             paid = jnp.where(start, 0.0, rewards)
-            after = jax.vmap(actor.act)(before, observations, paid, uniforms)
-            noted = jax.vmap(self._note)(before, after)
-            return jax.tree.leaves(after), after.action, noted
+            after = jax.vmap(actor_of(leaves).act)(before, observations, paid, uniforms)
+            return jax.tree.leaves(after), after.action
 
         self._begin = jax.jit(begin)
         self._act = jax.jit(act)
 
 
-#: Rows of whole episodes are padded to a power of two, at least this one.
-_SHORTEST = 16
+class HostEnvironments:
+    """Environments on the host, where they are in their episodes, and the one who plays in them."""
 
-
-class Gathering(NamedTuple):
-    """What a method plays for one update.
-
-    One whole episode in each of `environments`; or `steps` steps, through as many episodes, from a
-    reset, or `onward` from where they stood.
-    """
-
-    environments: int
-    steps: int | None = None
-    onward: bool = False
-
-
-class HostRows(eqx.Module):
-    """A segment with its `valid` steps, where it led to, and what the method noted at each step."""
-
-    segment: Segment
-    stream: Stream
-    notes: Any
-
-    @classmethod
-    def build(cls, gathered: dict[str, Any]) -> "HostRows":
-        """From what `gather` returns, inside `jit`."""
-        return cls(Segment(**gathered["rows"]), Stream(**gathered["stream"]), gathered["notes"])
-
-
-class HostStage:
-    """Where the environments and the one who plays in them stand."""
-
-    def __init__(self, driver: HostDriver, player: HostPlayer, seed: int):
-        """`seed` decides all that is drawn here: episodes follow the seeds given to `begin`."""
+    def __init__(self, driver: HostDriver, player: HostPlayer):
+        """Call `reseed` and `begin` before anything else."""
         self.driver = driver
         self.player = player
-        self._generator = np.random.default_rng(seed)
 
     def reseed(self, *seeds: int) -> None:
-        """Draw from another stream."""
+        """Draw all that is drawn here from another stream."""
         self._generator = np.random.default_rng(seeds)
 
     def begin(self, *, seeded: bool) -> None:
-        """Start episodes everywhere; `seeded`, they depend on the stream of this stage alone."""
+        """Start episodes everywhere; `seeded`, they depend on the stream drawn from alone."""
         seeds = self._generator.integers(2**31, size=self.driver.copies).tolist()
-        self.observations = self.driver.reset(seeds if seeded else None)
-        self.rewards = np.zeros(self.driver.copies, np.float32)
-        self.start = np.ones(self.driver.copies, bool)
-        self.time = np.zeros(self.driver.copies, np.int32)
-        self.memory = self.player.empty_memory(self._draw_seed())
+        self._observations = self.driver.reset(seeds if seeded else None)
+        self._rewards = np.zeros(self.driver.copies, np.float32)
+        self._start = np.ones(self.driver.copies, bool)
+        self._time = np.zeros(self.driver.copies, np.int32)
+        self._memory = self.player.empty_memory(self._draw_seed())
 
-    def stream(self) -> dict[str, Any]:
-        """As a `Stream` whose environments are elsewhere."""
-        return {
-            "state": (),
-            "observation": self.observations,
-            "reward": self.rewards,
-            "memory": self.player.memory(self.memory),
-        }
+    def collect(self, collection: Collection) -> dict[str, Any]:
+        """Play what `collection` asks for: the fields of an `Experience`, as numpy arrays.
 
-    def play(self) -> Iterator[tuple[dict[str, np.ndarray], Any]]:
-        """Step by step: a row for each environment, and what was noted."""
+        It is built inside `jit`, by `Experience(**fields)`.
+        """
+        continuing = isinstance(collection, Rollouts) and collection.continuing
+        if not continuing:
+            self.begin(seeded=False)
+        start = [np.asarray(leaf) for leaf in self._memory]
+        if isinstance(collection, Rollouts):
+            # Copies go on together; a single one that starts from a reset leaves its resets out.
+            kept = self._rollout(collection.steps, keep_resets=continuing)
+            fields = _stacked(kept)
+        else:
+            kept = self._whole_episodes()
+            length = max(_SHORTEST, 1 << (len(kept) - 1).bit_length())
+            fields = jax.tree.map(lambda leaf: _padded(leaf, length), _stacked(kept))
+        fields["memories"] = self.player.rebuilt(fields["memories"])
+        return fields | {"start": self.player.rebuilt(start)}
+
+    def returns(
+        self, *, num_episodes: int, discount: float
+    ) -> tuple[Float[np.ndarray, " N"], Float[np.ndarray, " N"], Int[np.ndarray, " N"]]:
+        """Discounted and undiscounted returns, and lengths, of `num_episodes` new episodes.
+
+        Every environment plays its share, fixed beforehand: were the first ones to end taken, short
+        episodes would be too many among them.
+        """
+        copies = self.driver.copies
+        share = np.full(copies, num_episodes // copies)
+        share[: num_episodes % copies] += 1
+        self.begin(seeded=True)
+        discounted, undiscounted = np.zeros(copies), np.zeros(copies)
+        lengths = np.zeros(copies, int)
+        done: list[tuple[float, float, int]] = []
+        for row in self._play():
+            counted = row["valid"] & (share > 0)
+            reward = np.where(counted, row["rewards"].astype(float), 0.0)
+            discounted += discount**lengths * reward
+            undiscounted += reward
+            lengths += counted
+            for i in np.flatnonzero(counted & row["ended"]):
+                done.append((discounted[i], undiscounted[i], lengths[i]))
+                discounted[i] = undiscounted[i] = lengths[i] = 0
+                share[i] -= 1
+            if not share.any():
+                break
+        first, second, third = zip(*done, strict=True)
+        return np.asarray(first), np.asarray(second), np.asarray(third)
+
+    def _rollout(self, steps: int, *, keep_resets: bool) -> list[Row]:
+        kept: list[Row] = []
+        for row in self._play():
+            if keep_resets or row["valid"].all():
+                kept.append(row)
+            if len(kept) == steps:
+                break
+        return kept
+
+    def _whole_episodes(self) -> list[Row]:
+        kept: list[Row] = []
+        running = np.ones(self.driver.copies, bool)
+        for row in self._play():
+            time = np.full_like(row["time"], len(kept))
+            kept.append(row | {"valid": running, "time": time})
+            running = running & ~row["ended"]
+            if not running.any():
+                break
+        return kept
+
+    def _play(self) -> Iterator[Row]:
+        """Step by step."""
         while True:
-            uniforms = self._generator.random((64, self.driver.copies, 2), np.float32)
-            for uniform in uniforms:
+            for uniform in self._generator.random((64, self.driver.copies, 2), np.float32):
                 yield self._step(uniform)
 
-    def _step(self, uniform: Shaped[np.ndarray, "n 2"]) -> tuple[dict[str, np.ndarray], Any]:
-        seed = self._draw_seed() if self.start.any() else 0
-        self.memory, actions, noted = self.player.act(
-            self.memory, self.start, self.observations, self.rewards, uniform, seed
+    def _step(self, uniform: Shaped[np.ndarray, "n 2"]) -> Row:
+        seed = self._draw_seed() if self._start.any() else 0
+        self._memory, actions = self.player.act(
+            self._memory, self._start, self._observations, self._rewards, uniform, seed
         )
         step = self.driver.step(actions)
         played = step.played
         row = {
-            "observations": self.observations,
-            "time": np.where(played, self.time, 0),
+            "observations": self._observations,
+            "time": np.where(played, self._time, 0),
             "actions": actions,
             "rewards": step.rewards,
             "next_observations": step.seen,
             "terminated": step.terminated | ~played,
             "ended": step.ended | ~played,
             "valid": played,
+            "memories": self._memory,
         }
-        self.time = np.where(step.started, 0, self.time + 1).astype(np.int32)
-        self.rewards = np.where(step.started, np.float32(0), step.rewards)
-        self.observations, self.start = step.observations, step.started
-        return row, noted
+        self._time = np.where(step.started, 0, self._time + 1).astype(np.int32)
+        self._rewards = np.where(step.started, np.float32(0), step.rewards)
+        self._observations, self._start = step.observations, step.started
+        return row
 
     def _draw_seed(self) -> int:
         return int(self._generator.integers(2**31))
 
 
-def gather(stage: HostStage, gathering: Gathering) -> dict[str, Any]:
-    """Play what `gathering` asks for. The rows come as numpy arrays, to be built inside `jit`."""
-    if not gathering.onward:
-        stage.begin(seeded=False)
-    before = stage.player.memory(stage.memory).action
-    if gathering.steps is None:
-        rows, notes = _whole_episodes(stage)
-    else:
-        rows, notes = _some_steps(stage, gathering)
-    return {
-        "rows": rows | {"action_before": before},
-        "stream": stage.stream(),
-        "notes": notes,
-    }
+def standard_error(values: Float[np.ndarray, " N"] | Int[np.ndarray, " N"]) -> float:
+    """Of the mean of `values`; NaN for a single one."""
+    return float(values.std(ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.nan
 
 
-def _some_steps(stage: HostStage, gathering: Gathering) -> tuple[dict[str, np.ndarray], Any]:
-    """All copies go on together; a single one that starts from a reset leaves its resets out."""
-    kept: list[Any] = []
-    assert gathering.steps is not None
-    for row, noted in stage.play():
-        if gathering.onward or row["valid"].all():
-            kept.append((row, noted))
-        if len(kept) == gathering.steps:
-            break
-    return _stacked(kept)
-
-
-def _whole_episodes(stage: HostStage) -> tuple[dict[str, np.ndarray], Any]:
-    kept: list[Any] = []
-    running = np.ones(stage.driver.copies, bool)
-    for row, noted in stage.play():
-        ended = row["ended"]
-        kept.append((row | {"valid": running, "time": np.full_like(row["time"], len(kept))}, noted))
-        running = running & ~ended
-        if not running.any():
-            break
-    rows, notes = _stacked(kept)
-    length = max(_SHORTEST, 1 << (len(kept) - 1).bit_length())
-    return jax.tree.map(lambda leaf: _padded(leaf, length), (rows, notes))
-
-
-def _stacked(kept: list[tuple[dict[str, np.ndarray], Any]]) -> tuple[dict[str, np.ndarray], Any]:
-    rows = {name: np.stack([row[name] for row, _ in kept]) for name in kept[0][0]}
-    notes = jax.tree.map(lambda *leaves: np.stack(leaves), *(noted for _, noted in kept))
-    return rows, notes
+def _stacked(rows: list[Row]) -> dict[str, Any]:
+    return jax.tree.map(lambda *leaves: np.stack([np.asarray(leaf) for leaf in leaves]), *rows)
 
 
 def _padded(rows: Shaped[np.ndarray, "t ..."], length: int) -> Shaped[np.ndarray, "T ..."]:
     """Rows that mean nothing at the end: the last one again, and no step played."""
     blank = np.zeros_like(rows[-1:]) if rows.dtype == bool else rows[-1:]
     return np.concatenate([rows, np.repeat(blank, length - len(rows), axis=0)])
-
-
-def host_returns(
-    stage: HostStage, *, num_episodes: int, discount: float
-) -> tuple[Float[np.ndarray, " N"], Float[np.ndarray, " N"], Int[np.ndarray, " N"]]:
-    """Discounted and undiscounted returns, and lengths, of `num_episodes` episodes.
-
-    Every environment plays its share, fixed beforehand: were the first ones to end taken, short
-    episodes would be too many among them.
-    """
-    copies = stage.driver.copies
-    share = np.full(copies, num_episodes // copies)
-    share[: num_episodes % copies] += 1
-    stage.begin(seeded=True)
-    discounted, undiscounted, lengths = np.zeros(copies), np.zeros(copies), np.zeros(copies, int)
-    done: list[tuple[float, float, int]] = []
-    for row, _ in stage.play():
-        counted = row["valid"] & (share > 0)
-        reward = np.where(counted, row["rewards"].astype(float), 0.0)
-        discounted += discount**lengths * reward
-        undiscounted += reward
-        lengths += counted
-        for i in np.flatnonzero(counted & row["ended"]):
-            done.append((discounted[i], undiscounted[i], lengths[i]))
-            discounted[i] = undiscounted[i] = lengths[i] = 0
-            share[i] -= 1
-        if not share.any():
-            break
-    first, second, third = zip(*done, strict=True)
-    return np.asarray(first), np.asarray(second), np.asarray(third)
-
-
-def standard_error(values: Float[np.ndarray, " N"] | Int[np.ndarray, " N"]) -> float:
-    """Of the mean of `values`; NaN for a single one."""
-    return float(values.std(ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.nan

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from asmpg.experience import Episodes
+from asmpg.experience import Experience
 from asmpg.gradients._sampled import Spread, entropy, gradient_over_steps, is_tabulated
 from asmpg.policies import ASMPolicy, KernelTables
 
@@ -16,7 +16,7 @@ _TINY = 1e-30
 
 def marginal_gradient(
     policy: ASMPolicy,
-    episodes: Episodes,
+    episodes: Experience,
     weights: Float[Array, "T N"],
     *,
     barrier: float | Float[Array, ""] = 0.0,
@@ -35,7 +35,7 @@ def marginal_gradient(
     tabulated = is_tabulated(policy, tabulated)
     kernels = policy.tabulate() if tabulated else policy
     moves, shares = _forward_backward(kernels, episodes, weights)
-    num_episodes, steps = weights.shape[1], episodes.running.sum()
+    num_episodes, steps = weights.shape[1], episodes.valid.sum()
 
     def terms(kernels: Any, row: Any) -> tuple[Float[Array, " B"], Spread]:
         past, observation, action, moves, shares = row
@@ -51,11 +51,11 @@ def marginal_gradient(
         )
         return value, spread
 
-    rows = (episodes.memories, episodes.observations, episodes.actions, moves, shares)
-    return gradient_over_steps(policy, rows, episodes.running, terms, tabulated=tabulated)
+    rows = (episodes.past, episodes.observations, episodes.actions, moves, shares)
+    return gradient_over_steps(policy, rows, episodes.valid, terms, tabulated=tabulated)
 
 
-def beliefs_before(policy: ASMPolicy, episodes: Episodes) -> Float[Array, "T N S"]:
+def beliefs_before(policy: ASMPolicy, episodes: Experience) -> Float[Array, "T N S"]:
     """`c_{t-1}` at every step of the episodes: what is known of the agent state before `O_t`.
 
     Rows after the end of an episode mean nothing.
@@ -65,7 +65,7 @@ def beliefs_before(policy: ASMPolicy, episodes: Episodes) -> Float[Array, "T N S
 
 
 def _forward_backward(
-    kernels: ASMPolicy | KernelTables, episodes: Episodes, weights: Float[Array, "T N"]
+    kernels: ASMPolicy | KernelTables, episodes: Experience, weights: Float[Array, "T N"]
 ) -> tuple[Float[Array, "T N S S"], Float[Array, "T N S S"]]:
     """The moves of the agent state and their shares in the gradient.
 
@@ -81,14 +81,14 @@ def _forward_backward(
     """
     before, likelihoods = _forward(kernels, episodes)
     moves = before[..., None] * likelihoods
-    weights = jnp.where(episodes.running, weights, 0.0)
+    weights = jnp.where(episodes.valid, weights, 0.0)
 
     def step(carry: tuple[Any, ...]) -> tuple[Any, ...]:
         time, later, gains = carry
         now = moves[time].sum(axis=-2)
         gain = weights[time][:, None] + later - jnp.sum(now * later, axis=-1, keepdims=True)
         earlier = jnp.einsum("nis,ns->ni", likelihoods[time], gain)
-        earlier = jnp.where(episodes.running[time][:, None], earlier, 0.0)
+        earlier = jnp.where(episodes.valid[time][:, None], earlier, 0.0)
         return time - 1, earlier, gains.at[time].set(gain)
 
     last = episodes.lengths.max() - 1
@@ -98,10 +98,10 @@ def _forward_backward(
 
 
 def _forward(
-    kernels: ASMPolicy | KernelTables, episodes: Episodes
+    kernels: ASMPolicy | KernelTables, episodes: Experience
 ) -> tuple[Float[Array, "T N S"], Float[Array, "T N S S"]]:
     """`c_{t-1}` and `L_t` as far as the longest episode goes, and zeros beyond."""
-    past, longest = episodes.memories, episodes.lengths.max()
+    past, longest = episodes.past, episodes.lengths.max()
     shape = (*episodes.actions.shape, kernels.num_states)
     first = jax.eval_shape(lambda: _likelihoods(kernels, episodes, past, jnp.zeros((), jnp.int32)))
     uniform = jnp.full(shape[1:], 1 / kernels.num_states, first.dtype)
@@ -126,7 +126,7 @@ def _forward(
 
 
 def _likelihoods(
-    kernels: ASMPolicy | KernelTables, episodes: Episodes, past: Any, time: Int[Array, ""]
+    kernels: ASMPolicy | KernelTables, episodes: Experience, past: Any, time: Int[Array, ""]
 ) -> Float[Array, "N S S"]:
     """`nu(s | i, a_{t-1}, o_t) phi(a_t | s)` of one step."""
     past, observation, action = jax.tree.map(

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from asmpg.experience import Episodes
+from asmpg.experience import Experience
 from asmpg.policies import ASMPolicy, KernelTables, log_probability
 
 Kernels = TypeVar("Kernels", ASMPolicy, KernelTables)
@@ -54,9 +54,9 @@ def is_tabulated(policy: ASMPolicy, wish: bool | None) -> bool:
     return policy.num_observations is not None if wish is None else wish
 
 
-def entropy(log_law: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
+def entropy(log_probabilities: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
     """`-sum p log p`."""
-    return -jnp.sum(jnp.exp(log_law) * log_law, axis=-1)
+    return -jnp.sum(jnp.exp(log_probabilities) * log_probabilities, axis=-1)
 
 
 def _gradient(
@@ -102,7 +102,7 @@ def _running_first(running: Bool[Array, "T N"]) -> tuple[Int[Array, " P"], Int[A
 
 def sampled_gradient(
     policy: ASMPolicy,
-    episodes: Episodes,
+    episodes: Experience,
     weights: Float[Array, "T N"],
     *,
     barrier: float | Float[Array, ""] = 0.0,
@@ -118,7 +118,7 @@ def sampled_gradient(
     (`tabulated`); the scores are then collected in the tables and pulled back through the networks.
     Otherwise, or if told so, they are evaluated step by step. Both give the same gradient.
     """
-    num_episodes, steps = weights.shape[1], episodes.running.sum()
+    num_episodes, steps = weights.shape[1], episodes.valid.sum()
 
     def terms(kernels: Any, row: Any) -> tuple[Float[Array, " B"], Spread]:
         memory, observation, state, action, weight = row
@@ -129,12 +129,12 @@ def sampled_gradient(
         return value, Spread(entropy(log_nu), entropy(log_phi))
 
     rows = (
-        episodes.memories,
+        episodes.past,
         episodes.observations,
-        episodes.states,
+        episodes.memories.state,
         episodes.actions,
         weights,
     )
     return gradient_over_steps(
-        policy, rows, episodes.running, terms, tabulated=is_tabulated(policy, tabulated)
+        policy, rows, episodes.valid, terms, tabulated=is_tabulated(policy, tabulated)
     )

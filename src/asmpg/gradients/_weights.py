@@ -6,27 +6,30 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from asmpg.experience import Episodes
+from asmpg.experience import Experience
+from asmpg.policies import Number
+
+BarrierSchedule = Literal["constant", "linear"]
 
 
-def reward_to_go(episodes: Episodes, *, discount: float) -> Float[Array, "T N"]:
+def reward_to_go(episodes: Experience, *, discount: Number) -> Float[Array, "T N"]:
     """`W_t = sum_{t' >= t} discount^(t'-1) r_t'`, the weight of the score at `t`.
 
     Mind the power: it counts from the start of the episode, as in Algorithm 2, so that the sum of
     weighted scores is unbiased for the gradient of the discounted return. With `discount = 1` this
     is `R_{t:H}` of Algorithm 1.
     """
-    rewards = jnp.where(episodes.running, episodes.rewards, 0.0)
+    rewards = jnp.where(episodes.valid, episodes.rewards, 0.0)
     discounting = discount ** jnp.arange(rewards.shape[0], dtype=rewards.dtype)
     return jax.lax.cumsum(discounting[:, None] * rewards, axis=0, reverse=True)
 
 
-def return_to_go(episodes: Episodes, *, discount: float) -> Float[Array, "T N"]:
+def return_to_go(episodes: Experience, *, discount: Number) -> Float[Array, "T N"]:
     """`G_t = sum_{t' >= t} discount^(t'-t) r_t'`: what a critic predicts.
 
     This is `W_t / discount^(t-1)`, without dividing by a power that may be too small for a float.
     """
-    rewards = jnp.where(episodes.running, episodes.rewards, 0.0)
+    rewards = jnp.where(episodes.valid, episodes.rewards, 0.0)
 
     def step(
         following: Float[Array, " N"], reward: Float[Array, " N"]
@@ -49,7 +52,7 @@ def leave_one_out(weights: Float[Array, "T N"], running: Bool[Array, "T N"]) -> 
     return jnp.where(others > 0, total / jnp.maximum(others, 1), 0.0)
 
 
-def discounting(episodes: Episodes, *, discount: float) -> Float[Array, "T 1"]:
+def discounting(episodes: Experience, *, discount: Number) -> Float[Array, "T 1"]:
     """`discount^(t-1)`: by this much the weights of step `t` are smaller than its return to go."""
     steps = jnp.arange(episodes.rewards.shape[0], dtype=episodes.rewards.dtype)
     return (discount**steps)[:, None]
@@ -66,16 +69,13 @@ def normalised(weights: Float[Array, "T N"], running: Bool[Array, "T N"]) -> Flo
     return weights / jnp.maximum(scale, jnp.finfo(weights.dtype).tiny ** 0.5)
 
 
-BarrierSchedule = Literal["constant", "linear"]
-
-
 def barrier_at(
-    first: float,
-    progress: float | Float[Array, ""],
+    first: Number,
+    progress: Number,
     *,
     schedule: BarrierSchedule,
-    fade: float,
-) -> float | Float[Array, ""]:
+    fade: Number,
+) -> Number:
     """The coefficient after the share `progress` of a run.
 
     That is `first`, or a line from there to 0 at the share `fade`.
@@ -95,10 +95,10 @@ def generalised_advantages(
     terminated: Bool[Array, "T N"],
     ended: Bool[Array, "T N"],
     *,
-    discount: float,
-    trace: float,
+    discount: Number,
+    gae_lambda: Number,
 ) -> Float[Array, "T N"]:
-    """GAE (Schulman et al., 2016): `A_t = delta_t + discount trace A_{t+1}` within an episode.
+    """GAE (Schulman et al., 2016): `A_t = delta_t + discount lambda A_{t+1}` within an episode.
 
     `delta_t = r_t + discount V(next) - V_t`, with no `V(next)` where the episode terminated.
     `next_values` are those of the observations that really came next: where an episode was cut off
@@ -111,7 +111,7 @@ def generalised_advantages(
         following: Float[Array, " N"], row: tuple[Array, Array]
     ) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
         error, ended = row
-        advantage = error + discount * trace * jnp.where(ended, 0.0, following)
+        advantage = error + discount * gae_lambda * jnp.where(ended, 0.0, following)
         return advantage, advantage
 
     return jax.lax.scan(step, jnp.zeros_like(errors[0]), (errors, ended), reverse=True)[1]

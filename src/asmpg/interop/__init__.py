@@ -2,13 +2,12 @@
 
 from asmpg.interop._gymnax import GymnaxEnvironment as GymnaxEnvironment
 from asmpg.interop._gymnax import from_gymnax as from_gymnax
-from asmpg.interop._interface import DescribedEnvironment as DescribedEnvironment
 from asmpg.interop._interface import Interface as Interface
 from asmpg.interop._interface import ObservationReader as ObservationReader
 from asmpg.interop._interface import reader_from_dict as reader_from_dict
 from asmpg.interop._interface import reader_of as reader_of
-from asmpg.interop._resolve import Place as Place
-from asmpg.interop._resolve import find_place as find_place
+from asmpg.interop._resolve import ResolvedEnvironment as ResolvedEnvironment
 from asmpg.interop._resolve import is_on_host as is_on_host
+from asmpg.interop._resolve import resolve as resolve
 from asmpg.interop._stepping import HostDriver as HostDriver
 from asmpg.interop._stepping import HostStep as HostStep

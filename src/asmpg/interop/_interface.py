@@ -6,14 +6,12 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Key, Shaped
+from jaxtyping import Shaped
 from numpy.typing import ArrayLike
 
 from asmpg._support.checks import check_integer, check_number
-from asmpg.environments import Action, Box, Discrete, Environment, Space
+from asmpg.environments import Box, Discrete, Environment, Space
 
 #: Up to so many combinations of symbols are one symbol; more are written out as a real vector.
 MOST_SYMBOLS = 500
@@ -248,6 +246,11 @@ class Interface:
             by_name=by_name,
         )
 
+    @property
+    def observation_space(self) -> Space:
+        """What observations are read as."""
+        return self.reader.space
+
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it."""
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
@@ -270,51 +273,3 @@ class Interface:
             if not isinstance(getattr(interface, name), bool):
                 raise ValueError(f"{name} must be true or false, got {getattr(interface, name)!r}")
         return interface
-
-
-class DescribedEnvironment(Environment[tuple[()]]):
-    """An environment of which only the interface is here: it is stepped elsewhere.
-
-    Methods are initialised by it; its one observation is blank.
-    """
-
-    interface: Interface = eqx.field(static=True)
-    max_steps: int = eqx.field(static=True)
-
-    def __init__(self, interface: Interface):
-        """Nothing is made or opened."""
-        self.interface = interface
-        self.max_steps = interface.max_steps
-
-    def reset(self, key: Key[Array, ""]) -> tuple[Array, tuple[()]]:
-        """A blank observation."""
-        del key
-        space = self.observation_space
-        kind = jnp.int32 if isinstance(space, Discrete) else jnp.float32
-        return jnp.zeros(space.shape, kind), ()
-
-    def step(
-        self, key: Key[Array, ""], state: tuple[()], action: Action
-    ) -> tuple[Array, tuple[()], Array, Array]:
-        """Not here."""
-        raise ValueError(f"{self.name} cannot be stepped: only its description is here")
-
-    @property
-    def observation_space(self) -> Space:
-        """What observations are read as."""
-        return self.interface.reader.space
-
-    @property
-    def action_space(self) -> Discrete:
-        """The number of actions."""
-        return Discrete(self.interface.num_actions)
-
-    @property
-    def reward_bound(self) -> float:
-        """Nobody knows."""
-        return float("inf")
-
-    @property
-    def name(self) -> str:
-        """That of the environment described."""
-        return self.interface.name

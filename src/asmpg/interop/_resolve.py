@@ -1,4 +1,4 @@
-"""From whatever a user calls an environment to the place where training happens."""
+"""From whatever a user hands in as an environment to one that can be trained in."""
 
 import dataclasses
 import re
@@ -7,58 +7,52 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from asmpg.environments import Environment, make, registered_names
 from asmpg.interop._gymnax import from_gymnax, is_gymnax_style
-from asmpg.interop._interface import DescribedEnvironment, Interface
+from asmpg.interop._interface import Interface
 
 if TYPE_CHECKING:
     from asmpg.interop.host import HostSource
 
 
 @dataclasses.dataclass(frozen=True)
-class Place:
-    """An environment that is compiled, or, with a `source`, one that is stepped on the host."""
+class ResolvedEnvironment:
+    """An `environment` that is compiled, or a `source` of Gymnasium environments for the host."""
 
-    environment: Environment[Any]
-    source: Any = None
+    interface: Interface
+    environment: Environment[Any] | None = None
+    source: "HostSource | None" = None
 
-    @property
-    def interface(self) -> Interface:
-        """What it looks like from the outside."""
-        if isinstance(self.environment, DescribedEnvironment):
-            return self.environment.interface
-        return Interface.of(self.environment)
-
-    def with_step_timeout(self, seconds: float | None) -> "Place":
+    def with_step_timeout(self, seconds: float | None) -> "ResolvedEnvironment":
         """The same, where a step on the host that takes more than `seconds` is an error."""
         if seconds is None:
             return self
         if self.source is None:
             raise ValueError(
-                f"step_timeout is for environments of Gymnasium, stepped on the host; "
-                f"{self.environment.name} is compiled, got {seconds!r}"
+                f"step_timeout is for Gymnasium environments, stepped on the host; "
+                f"{self.interface.name} is compiled, got {seconds!r}"
             )
         return dataclasses.replace(
             self, source=dataclasses.replace(self.source, step_timeout=seconds)
         )
 
 
-def find_place(
+def resolve(
     given: Any,
     options: Mapping[str, Any],
     *,
     name: str | None = None,
     vectorization: Literal["sync", "async"] = "sync",
     trust: bool = True,
-) -> Place:
-    """The place that `given` means.
+) -> ResolvedEnvironment:
+    """What `given` stands for.
 
     A name or an `asmpg/...` id is one of ours; any other id is Gymnasium's. An `Environment` and an
-    object in the style of gymnax are compiled; an environment of Gymnasium, and a function that
-    makes one, are stepped on the host. `options` go with names only. Without `trust`, the module of
-    an id `module:Name-v0` must have been imported already.
+    object in the style of gymnax are compiled; a Gymnasium environment, and a function that makes
+    one, are stepped on the host. `options` go with names only. Without `trust`, the module of an id
+    `module:Name-v0` must have been imported already.
     """
     if isinstance(given, str):
         if not is_on_host(given):
-            return Place(make(_own_name(given), **options))
+            return _compiled(make(_own_name(given), **options), by_name=True)
         source = _gymnasium_source().source_of_id(
             given, options, vectorization=vectorization, trust=trust
         )
@@ -66,29 +60,35 @@ def find_place(
     if options:
         raise ValueError(f"options go with the name of an environment; got: {', '.join(options)}")
     if isinstance(given, Environment):
-        return Place(given)
+        return _compiled(given)
     if is_gymnax_style(given):
-        return Place(from_gymnax(given))
+        return _compiled(from_gymnax(given))
     if not callable(given) and not _is_of_gymnasium(given):
         raise ValueError(
-            "environment must be a name, an id of Gymnasium, an Environment, an environment of "
-            f"Gymnasium, or a function that makes one; got {given!r}"
+            "environment must be a name, a Gymnasium id, an Environment, a Gymnasium environment, "
+            f"or a function that makes one; got {given!r}"
         )
     source = _gymnasium_source().source_of(given, name=name, vectorization=vectorization)
     return _on_host(source)
 
 
-def is_on_host(name: str) -> bool:
-    """Whether `name` is an id of Gymnasium, not one of ours."""
-    return _own_name(name) not in registered_names() and _looks_like_an_id(name)
+def is_on_host(given: Any) -> bool:
+    """Whether `given` would be stepped on the host: a Gymnasium id, environment or function."""
+    if isinstance(given, str):
+        return _own_name(given) not in registered_names() and _looks_like_an_id(given)
+    return not isinstance(given, Environment) and not is_gymnax_style(given)
 
 
 def _own_name(name: str) -> str:
     return re.sub(r"^(asmpg:)?asmpg/(.*)-v0$", r"\2", name)
 
 
-def _on_host(source: "HostSource") -> Place:
-    return Place(DescribedEnvironment(source.interface()), source)
+def _compiled(environment: Environment[Any], *, by_name: bool = False) -> ResolvedEnvironment:
+    return ResolvedEnvironment(Interface.of(environment, by_name=by_name), environment)
+
+
+def _on_host(source: "HostSource") -> ResolvedEnvironment:
+    return ResolvedEnvironment(source.interface(), source=source)
 
 
 def _looks_like_an_id(name: str) -> bool:

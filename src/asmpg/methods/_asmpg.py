@@ -7,11 +7,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float, Int, Key
+from jaxtyping import Array, Float, Key
 
 from asmpg._support.checks import MOST_STATES, MOST_WIDTH, check_integer, check_number, check_one_of
-from asmpg.environments import Environment
-from asmpg.experience import Episodes, Gathering, HostRows, play_episodes
+from asmpg.experience import Experience, WholeEpisodes
 from asmpg.gradients import (
     BarrierSchedule,
     Spread,
@@ -25,11 +24,18 @@ from asmpg.gradients import (
     reward_to_go,
     sampled_gradient,
 )
-from asmpg.methods._kernels import POLICY_KINDS, PolicyKind, encoding_of, kernel_maker
-from asmpg.methods._method import Experience, Method, Metrics, Progress, all_finite
+from asmpg.interop import Interface
+from asmpg.methods._kernels import (
+    KernelFactory,
+    PolicyKind,
+    check_policy,
+    encoding_of,
+    kernel_maker,
+)
+from asmpg.methods._method import Method, Metrics, structure
 from asmpg.methods._rates import adam_by_kind
 from asmpg.methods.critics import BaselineCritic, MemoryValue
-from asmpg.policies import Activation, AgentMemory, ASMActor, ASMPolicy, TimeIndexedPolicy, actor
+from asmpg.policies import Activation, ASMActor, ASMPolicy, Number, TimeIndexedPolicy, actor
 
 Objective = Literal["discounted", "episodic"]
 Estimator = Literal["sampled", "marginal"]
@@ -64,30 +70,30 @@ class ASMPG(Method[Learner]):
     metric_names: ClassVar[tuple[str, ...]] = ("gradient_norm", "nu_entropy", "phi_entropy")
     learned: ClassVar[str] = "policy"
 
-    num_states: int | None = eqx.field(static=True, default=None)
-    hidden: int | None = eqx.field(static=True, default=None)
-    objective: Objective = eqx.field(static=True, default="discounted")
-    discount: float = eqx.field(static=True, default=0.99)
-    episodes_per_update: int = eqx.field(static=True, default=10)
-    estimator: Estimator = eqx.field(static=True, default="sampled")
-    baseline: Baseline = eqx.field(static=True, default="none")
-    normalise: bool = eqx.field(static=True, default=False)
-    policy: PolicyKind = eqx.field(static=True, default="mlp")
-    time_indexed: bool = eqx.field(static=True, default=False)
-    nu_scale: float = eqx.field(static=True, default=1.0)
-    stay: float = eqx.field(static=True, default=0.0)
-    optimiser: Optimiser = eqx.field(static=True, default="adam")
-    learning_rate: float = eqx.field(static=True, default=1e-3)
-    table_learning_rate: float | None = eqx.field(static=True, default=None)
-    schedule: Schedule = eqx.field(static=True, default="constant")
-    barrier: float = eqx.field(static=True, default=0.01)
-    barrier_schedule: BarrierSchedule = eqx.field(static=True, default="constant")
-    barrier_fade: float = eqx.field(static=True, default=1.0)
-    critic_width: int = eqx.field(static=True, default=64)
-    critic_learning_rate: float = eqx.field(static=True, default=3e-3)
-    critic_steps: int = eqx.field(static=True, default=10)
-    activation: Activation = eqx.field(static=True, default="tanh")
-    observation_scale: tuple[float, ...] | None = eqx.field(static=True, default=None)
+    num_states: int | None = structure(None)
+    hidden: int | None = structure(None)
+    objective: Objective = structure("discounted")
+    discount: float = 0.99
+    episodes_per_update: int = structure(10)
+    estimator: Estimator = structure("sampled")
+    baseline: Baseline = structure("none")
+    normalise: bool = structure(False)
+    policy: PolicyKind | KernelFactory = structure("mlp")
+    time_indexed: bool = structure(False)
+    nu_scale: float = 1.0
+    stay: float = 0.0
+    optimiser: Optimiser = structure("adam")
+    learning_rate: float = 1e-3
+    table_learning_rate: float | None = None
+    schedule: Schedule = structure("constant")
+    barrier: float = 0.01
+    barrier_schedule: BarrierSchedule = structure("constant")
+    barrier_fade: float = 1.0
+    critic_width: int = structure(64)
+    critic_learning_rate: float = 3e-3
+    critic_steps: int = structure(10)
+    activation: Activation = structure("tanh")
+    observation_scale: tuple[float, ...] | None = structure(None)
 
     def __check_init__(self):
         if self.num_states is not None:
@@ -104,9 +110,9 @@ class ASMPG(Method[Learner]):
                 "episodes_per_update must be at least 2 for baseline='leave-one-out', "
                 f"got {self.episodes_per_update}"
             )
-        check_one_of("policy", self.policy, POLICY_KINDS)
         check_number("nu_scale", self.nu_scale, low=0)
         check_number("stay", self.stay)
+        check_policy(self.policy, self.stay)
         check_one_of("activation", self.activation, ("relu", "tanh"))
         check_one_of("optimiser", self.optimiser, ("adam", "sgd"))
         check_number("learning_rate", self.learning_rate, low=0)
@@ -122,87 +128,58 @@ class ASMPG(Method[Learner]):
         check_number("critic_learning_rate", self.critic_learning_rate, low=0)
         check_integer("critic_steps", self.critic_steps, low=1)
 
-    def initialise(self, environment: Environment[Any], key: Key[Array, ""]) -> Learner:
-        """A fresh policy and optimiser for `environment`, and a critic where one is asked for."""
+    @property
+    def collects(self) -> WholeEpisodes:
+        return WholeEpisodes(self.episodes_per_update)
+
+    @property
+    def return_discount(self) -> Number:
+        """1 in the episodic setting."""
+        return 1.0 if self.objective == "episodic" else self.discount
+
+    def initialise(self, interface: Interface, key: Key[Array, ""]) -> Learner:
+        """A fresh policy and optimiser, and a critic where one is asked for."""
         make = kernel_maker(
-            environment,
+            interface,
             self.policy,
             num_states=self.num_states,
             hidden=self.hidden,
             activation=self.activation,
-            encoding=encoding_of(environment, self.observation_scale),
+            encoding=encoding_of(interface, self.observation_scale),
             nu_scale=self.nu_scale,
             stay=self.stay,
         )
         policy_key, critic_key = jax.random.split(key)
         if self.time_indexed:
-            policy = TimeIndexedPolicy(make, horizon=environment.max_steps, key=policy_key)
+            policy = TimeIndexedPolicy(make, horizon=interface.max_steps, key=policy_key)
         else:
             policy = make(policy_key)
         critic = None
         if self.baseline == "critic":
-            critic = self._make_critic(environment, policy, critic_key)
+            critic = self._make_critic(interface, policy, critic_key)
         optimiser = self._transformation().init(eqx.filter(policy, eqx.is_inexact_array))
         return Learner(policy, optimiser, critic)
 
-    def improve(
-        self,
-        environment: Environment[Any],
-        learner: Learner,
-        key: Key[Array, ""],
-        *,
-        progress: Progress = 0.0,
-    ) -> tuple[Learner, Experience, Metrics]:
-        """Play `episodes_per_update` episodes and take one step along their gradient."""
-        player = self.actor(learner)
-        episodes = play_episodes(environment, player, key, num_episodes=self.episodes_per_update)
-        return self._improved(learner, episodes, progress)
+    def actor(self, learner: Learner, *, training: bool = False, greedy: bool = False) -> ASMActor:
+        """The policy, in training too."""
+        del training
+        return actor(learner.policy, greedy=greedy)
 
-    @property
-    def gathering(self) -> Gathering:
-        """Whole episodes."""
-        return Gathering(self.episodes_per_update)
-
-    def note(self, before: AgentMemory, after: AgentMemory) -> Int[Array, ""]:
-        """The agent state."""
-        del before
-        return after.state
-
-    def learn_from(
-        self,
-        learner: Learner,
-        rows: HostRows,
-        key: Key[Array, ""],
-        *,
-        progress: Progress = 0.0,
-    ) -> tuple[Learner, Experience, Metrics]:
-        """One step along the gradient of whole episodes."""
-        del key
-        segment = rows.segment
-        assert segment.valid is not None
-        episodes = Episodes(
-            segment.observations, rows.notes, segment.actions, segment.rewards, segment.valid
-        )
-        return self._improved(learner, episodes, progress)
-
-    def _improved(
-        self, learner: Learner, episodes: Episodes, progress: Progress
-    ) -> tuple[Learner, Experience, Metrics]:
-        learner, metrics = self.update(learner, episodes, progress=progress)
-        seen = (episodes.observations, episodes.rewards, metrics["gradient_norm"])
-        experience = Experience(
-            episodes.lengths.sum(),
-            jnp.asarray(self.episodes_per_update, jnp.int32),
-            all_finite(seen),
-        )
-        return learner, experience, metrics
+    def kernels(self, learner: Learner) -> ASMPolicy:
+        return learner.policy
 
     def update(
-        self, learner: Learner, episodes: Episodes, *, progress: Progress = 0.0
+        self,
+        learner: Learner,
+        experience: Experience,
+        key: Key[Array, ""],
+        *,
+        progress: Number = 0.0,
     ) -> tuple[Learner, Metrics]:
-        """One step along the gradient estimated from `episodes`, which `learner.policy` played."""
-        weights, critic = self.weights(learner, episodes)
-        gradient, spread = self.gradient(learner, episodes, weights, progress=progress)
+        """One step along the gradient that is estimated from whole episodes."""
+        del key
+        weights, critic = self.weights(learner, experience)
+        gradient, spread = self.gradient(learner, experience, weights, progress=progress)
         descent = jax.tree.map(jnp.negative, gradient)
         step, optimiser = self._transformation().update(descent, learner.optimiser)
         policy = eqx.apply_updates(learner.policy, step)
@@ -213,26 +190,13 @@ class ASMPG(Method[Learner]):
         }
         return Learner(policy, optimiser, critic), metrics
 
-    def actor(self, learner: Learner, *, greedy: bool = False) -> ASMActor:
-        """The policy, ready to play."""
-        return actor(learner.policy, greedy=greedy)
-
-    def kernels(self, learner: Learner) -> ASMPolicy:
-        """The policy itself."""
-        return learner.policy
-
-    @property
-    def return_discount(self) -> float:
-        """The discount of the return that is maximised: 1 in the episodic setting."""
-        return 1.0 if self.objective == "episodic" else self.discount
-
     def gradient(
         self,
         learner: Learner,
-        episodes: Episodes,
+        episodes: Experience,
         weights: Float[Array, "T N"],
         *,
-        progress: Progress = 0.0,
+        progress: Number = 0.0,
     ) -> tuple[ASMPolicy, Spread]:
         """The estimate of the gradient, that of the barrier included."""
         estimate = sampled_gradient if self.estimator == "sampled" else marginal_gradient
@@ -242,7 +206,7 @@ class ASMPG(Method[Learner]):
         return estimate(learner.policy, episodes, weights, barrier=barrier)
 
     def weights(
-        self, learner: Learner, episodes: Episodes
+        self, learner: Learner, episodes: Experience
     ) -> tuple[Float[Array, "T N"], BaselineCritic | None]:
         """The weights of the scores, and the critic after this batch.
 
@@ -251,7 +215,7 @@ class ASMPG(Method[Learner]):
         weights = reward_to_go(episodes, discount=self.return_discount)
         critic = learner.critic
         if self.baseline == "leave-one-out":
-            weights = weights - leave_one_out(weights, episodes.running)
+            weights = weights - leave_one_out(weights, episodes.valid)
         elif critic is not None:
             remembered = self._remembered(learner.policy, episodes)
             returns = return_to_go(episodes, discount=self.return_discount)
@@ -265,41 +229,38 @@ class ASMPG(Method[Learner]):
                 steps=self.critic_steps,
             )
         if self.normalise:
-            weights = normalised(weights, episodes.running)
+            weights = normalised(weights, episodes.valid)
         return weights, critic
 
-    def _remembered(self, policy: ASMPolicy, episodes: Episodes) -> Float[Array, "T N S"]:
+    def _remembered(self, policy: ASMPolicy, episodes: Experience) -> Float[Array, "T N S"]:
         """What the estimator conditions on: the agent state, or the belief over it."""
         if self.estimator == "marginal":
             return beliefs_before(policy, episodes)
-        return jax.nn.one_hot(episodes.memories.state, policy.num_states)
+        return jax.nn.one_hot(episodes.past.state, policy.num_states)
 
     def _make_critic(
-        self, environment: Environment[Any], policy: ASMPolicy, key: Key[Array, ""]
+        self, interface: Interface, policy: ASMPolicy, key: Key[Array, ""]
     ) -> BaselineCritic:
         value = MemoryValue(
             width=self.critic_width,
             memory_size=policy.num_states,
-            encoding=encoding_of(environment, self.observation_scale),
+            encoding=encoding_of(interface, self.observation_scale),
             key=key,
         )
         return BaselineCritic.fresh(value, learning_rate=self.critic_learning_rate)
 
     def _transformation(self) -> optax.GradientTransformation:
-        table = self.table_learning_rate
-        rate, table_rate = (
-            self._rate(first) for first in (self.learning_rate, table or self.learning_rate)
-        )
+        rate = self._rate(self.learning_rate)
         if self.optimiser == "sgd":
             return optax.sgd(rate)
-        if table is None:
+        if self.table_learning_rate is None:
             return optax.adam(rate)
-        return adam_by_kind(table=table_rate, network=rate)
+        return adam_by_kind(table=self._rate(self.table_learning_rate), network=rate)
 
-    def _rate(self, first: float) -> optax.ScalarOrSchedule:
+    def _rate(self, first: Number) -> optax.ScalarOrSchedule:
         return first if self.schedule == "constant" else functools.partial(_inverse_root, first)
 
 
-def _inverse_root(first: float, count: Any) -> Float[Array, ""]:
+def _inverse_root(first: Number, count: Any) -> Float[Array, ""]:
     """The step size of update `count`, counted from 0: `first / sqrt(count + 1)`."""
     return first / jnp.sqrt(count + 1.0)

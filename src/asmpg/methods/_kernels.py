@@ -1,11 +1,13 @@
 """Which kernels a method trains, by name, and how their networks are shown an environment."""
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal
 
 from jaxtyping import Array, Key
 
-from asmpg.environments import Discrete, Environment
+from asmpg._support.checks import check_one_of
+from asmpg.environments import Discrete
+from asmpg.interop import Interface
 from asmpg.methods._paper import PAPER_SIZES, number_of_states
 from asmpg.policies import (
     Activation,
@@ -14,15 +16,16 @@ from asmpg.policies import (
     JointTabularPolicy,
     MatrixPolicy,
     MLPPolicy,
+    Number,
     TabularPolicy,
 )
 
 
 def encoding_of(
-    environment: Environment[Any], scale: tuple[float, ...] | None, *, default: float = 1.0
+    interface: Interface, scale: tuple[float, ...] | None, *, default: float = 1.0
 ) -> Encoding:
-    """That of `environment`; real components are divided by `scale`, or all by `default`."""
-    space, num_actions = environment.observation_space, environment.action_space.n
+    """That of an environment; real components are divided by `scale`, or all by `default`."""
+    space, num_actions = interface.observation_space, interface.num_actions
     if isinstance(space, Discrete):
         return Encoding(num_actions, space.n)
     scale = scale or (default,) * len(space.low)
@@ -34,6 +37,9 @@ def encoding_of(
 
 
 PolicyKind = Literal["auto", "mlp", "tabular", "joint", "matrix"]
+#: Kernels of the user's own: called with the interface of the environment, the number of agent
+#: states and a key.
+KernelFactory = Callable[[Interface, int, Key[Array, ""]], ASMPolicy]
 POLICY_KINDS: tuple[PolicyKind, ...] = ("auto", "mlp", "tabular", "joint", "matrix")
 #: What `nu` may take up, in bytes; optimisers and averages need as much several times over.
 _MOST_BYTES = 4 * 2**30
@@ -42,17 +48,17 @@ _HIDDEN = 64
 
 
 def kernel_maker(
-    environment: Environment[Any],
-    kind: PolicyKind,
+    interface: Interface,
+    kind: PolicyKind | KernelFactory,
     *,
     num_states: int | None,
     hidden: int | None,
     activation: Activation,
     encoding: Encoding,
-    nu_scale: float,
-    stay: float,
+    nu_scale: Number,
+    stay: Number,
 ) -> Callable[[Key[Array, ""]], ASMPolicy]:
-    """A function from keys to fresh kernels for `environment`.
+    """A function from keys to fresh kernels.
 
     `"auto"` is `"tabular"` where observations are finite, else `"matrix"`. `nu_scale` says how far
     from uniform `nu` starts, 1 being the default of each kind, and `stay` is added to the logits
@@ -60,12 +66,14 @@ def kernel_maker(
     """
     if kind == "auto":
         kind = "matrix" if encoding.num_observations is None else "tabular"
-    sizes = {"num_states": number_of_states(environment.name, num_states), **encoding._asdict()}
-    _check_table(kind, sizes["num_states"], encoding, hidden or _HIDDEN)
-    paper = PAPER_SIZES.get(environment.name)
+    states = number_of_states(interface.name, num_states)
+    if callable(kind):
+        factory = kind
+        return lambda key: factory(interface, states, key)
+    sizes = {"num_states": states, **encoding._asdict()}
+    _check_table(kind, states, encoding, hidden or _HIDDEN)
+    paper = PAPER_SIZES.get(interface.name)
     if kind == "mlp":
-        if stay:
-            raise ValueError(f"stay must be 0 for policy='mlp', got {stay:g}")
         width = hidden or (paper.hidden if paper else _HIDDEN)
         options = {**sizes, "hidden": width, "activation": activation}
         return lambda key: MLPPolicy(**options, nu_scale=nu_scale, key=key)
@@ -74,12 +82,20 @@ def kernel_maker(
         return lambda key: MatrixPolicy(**options, nu_scale=nu_scale, stay=stay, key=key)
     if encoding.num_observations is None:
         raise ValueError(
-            f"policy={kind!r} needs discrete observations; {environment.name} shows "
-            f"{environment.observation_space}; use policy='matrix' or 'mlp'"
+            f"policy={kind!r} needs discrete observations; {interface.name} shows "
+            f"{interface.observation_space}; use policy='matrix' or 'mlp'"
         )
     table = TabularPolicy if kind == "tabular" else JointTabularPolicy
     del sizes["observation_scale"]
     return lambda key: table(**sizes, nu_scale=nu_scale, stay=stay, key=key)
+
+
+def check_policy(kind: object, stay: float) -> None:
+    """Raise a `ValueError` for a `policy` that is not known, or cannot be inclined to stay."""
+    if not callable(kind):
+        check_one_of("policy", kind, POLICY_KINDS)
+    if kind == "mlp" and stay:
+        raise ValueError(f"stay must be 0 for policy='mlp', got {stay:g}")
 
 
 def _check_table(kind: PolicyKind, num_states: int, encoding: Encoding, hidden: int) -> None:

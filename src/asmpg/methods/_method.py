@@ -6,35 +6,36 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, Key
+from jaxtyping import Array, Float, Key
 
 from asmpg._support.checks import check_fields
-from asmpg.environments import Environment
-from asmpg.experience import Gathering, HostRows, Stream
-from asmpg.policies import Actor, ASMPolicy, KernelTables
+from asmpg.experience import Collection, Experience
+from asmpg.interop import Interface
+from asmpg.policies import Actor, ASMPolicy, KernelTables, Number
 
 if TYPE_CHECKING:
-    from asmpg.training import Agent
+    from asmpg.agents import Agent
 
 LearnerState = TypeVar("LearnerState")
-#: The share of the run that is done, from 0 to 1.
-Progress = float | Float[Array, ""]
+MethodKind = TypeVar("MethodKind", bound="Method[Any]")
 #: Numbers that tell how an update went, by name.
 Metrics = dict[str, Float[Array, ""]]
 
 
-class Experience(eqx.Module):
-    """What an update cost and met: environment steps, episodes, and only finite numbers or not."""
-
-    steps: Int[Array, ""]
-    episodes: Int[Array, ""]
-    finite: Bool[Array, ""]
+def structure(default: Any) -> Any:
+    """A field that decides what is compiled: a size, a kind, a switch."""
+    return eqx.field(static=True, default=default)
 
 
 class Method(eqx.Module, Generic[LearnerState]):
-    """Hyperparameters, frozen, and the pure functions that turn experience into a policy."""
+    """Hyperparameters, frozen, and the pure functions that turn experience into a policy.
 
-    #: The names of the numbers that `improve` reports.
+    A method says what it wants collected, and learns from it. It never plays, and does not know
+    whether its environments are compiled or stepped on the host. Fields that are numbers are leaves
+    of the pytree, so that other values are not compiled anew; all else is `structure`.
+    """
+
+    #: The names of the numbers that `update` reports.
     metric_names: ClassVar[tuple[str, ...]]
     #: The part of the learner that acts once learning is over.
     learned: ClassVar[str]
@@ -44,7 +45,7 @@ class Method(eqx.Module, Generic[LearnerState]):
         check_fields(self)
 
     def learn(self, environment: Any, **options: Any) -> "Agent":
-        """Train on `environment`, and return the agent: see `asmpg.training.learn`.
+        """Train on `environment`, and return the agent: see `asmpg.learn`.
 
         >>> agent = asmpg.ASMPPO(num_states=8).learn("asmpg/CheeseMaze-v0", steps=100_000)
         """
@@ -53,59 +54,39 @@ class Method(eqx.Module, Generic[LearnerState]):
 
         return learn(self, environment, **options)
 
+    @property
     @abc.abstractmethod
-    def initialise(self, environment: Environment[Any], key: Key[Array, ""]) -> LearnerState:
-        """All that learning changes, before it starts."""
-
-    @abc.abstractmethod
-    def improve(
-        self,
-        environment: Environment[Any],
-        learner: LearnerState,
-        key: Key[Array, ""],
-        *,
-        progress: Progress = 0.0,
-    ) -> tuple[LearnerState, Experience, Metrics]:
-        """Play, and learn from it: one update. Schedules follow `progress`."""
+    def collects(self) -> Collection:
+        """What is played for each update."""
 
     @property
     @abc.abstractmethod
-    def return_discount(self) -> float:
+    def return_discount(self) -> Number:
         """The discount of the return that is optimised."""
 
     @abc.abstractmethod
-    def actor(self, learner: LearnerState, *, greedy: bool = False) -> Actor[Any]:
-        """What has been learned, ready to play."""
-
-    @property
-    @abc.abstractmethod
-    def gathering(self) -> Gathering:
-        """What is played for each update, where environments are stepped on the host."""
+    def initialise(self, interface: Interface, key: Key[Array, ""]) -> LearnerState:
+        """All that learning changes, before it starts."""
 
     @abc.abstractmethod
-    def learn_from(
+    def actor(
+        self, learner: LearnerState, *, training: bool = False, greedy: bool = False
+    ) -> Actor[Any]:
+        """What has been learned, ready to play, or who plays in `training` to be learned from."""
+
+    @abc.abstractmethod
+    def update(
         self,
         learner: LearnerState,
-        rows: HostRows,
+        experience: Experience,
         key: Key[Array, ""],
         *,
-        progress: Progress = 0.0,
-    ) -> tuple[LearnerState, Experience, Metrics]:
-        """One update from what `player(learner)` played on the host."""
+        progress: Number = 0.0,
+    ) -> tuple[LearnerState, Metrics]:
+        """Learn from what `actor(learner, training=True)` played.
 
-    def player(self, learner: LearnerState) -> Actor[Any]:
-        """Who plays while learning."""
-        return self.actor(learner)
-
-    def note(self, before: Any, after: Any) -> Any:
-        """What `learn_from` must know of the memory before and after each step."""
-        del before, after
-        return ()
-
-    def restarted(self, learner: LearnerState, stream: Stream) -> LearnerState:
-        """The learner with new episodes begun in all environments, where it keeps track of them."""
-        del stream
-        return learner
+        Schedules follow `progress`, the share of the run that is done.
+        """
 
     def kernels(self, learner: LearnerState) -> ASMPolicy | None:
         """The agent-state policy that has been learned; `None` if it is of another kind."""
@@ -124,7 +105,8 @@ class Method(eqx.Module, Generic[LearnerState]):
         return tables.most_probable() if greedy else tables
 
 
-def all_finite(tree: Any) -> Bool[Array, ""]:
-    """Whether no number in `tree` is infinite or NaN."""
-    real = [leaf for leaf in jax.tree.leaves(tree) if jnp.issubdtype(leaf.dtype, jnp.floating)]
-    return jnp.stack([jnp.isfinite(leaf).all() for leaf in real]).all()
+def with_array_numbers(method: MethodKind) -> MethodKind:
+    """The same method with its numbers as arrays, which `jit` traces and `vmap` can batch."""
+    return jax.tree.map(
+        lambda leaf: jnp.asarray(leaf, float) if isinstance(leaf, int | float) else leaf, method
+    )

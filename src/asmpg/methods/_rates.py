@@ -23,5 +23,6 @@ def adam_by_kind(
 def _kinds(parameters: Any) -> Any:
     """`"table"` for the fields named `*logits`, `"network"` for all others."""
     return jax.tree_util.tree_map_with_path(
-        lambda path, _: "table" if path[-1].name.endswith("logits") else "network", parameters
+        lambda path, _: "table" if getattr(path[-1], "name", "").endswith("logits") else "network",
+        parameters,
     )

@@ -1,7 +1,11 @@
-"""The methods by the names people call them."""
+"""Methods by the names people call them."""
 
+import dataclasses
+import re
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from asmpg._support.checks import check_integer, check_one_of
 from asmpg.methods._asmpg import ASMPG
 from asmpg.methods._method import Method
 from asmpg.methods.ais import AIS
@@ -12,12 +16,19 @@ class Preset(NamedTuple):
     """A method, the options that its name stands for, and how long it is run if nobody says."""
 
     method: type[Method[Any]]
-    options: dict[str, Any]
+    options: Mapping[str, Any]
     steps: int = 1_000_000
     evaluate_every: int = 10_000
 
+    def make(self, options: Mapping[str, Any], *, name: str) -> Method[Any]:
+        """The method with `options` on top of its own."""
+        accepted = [field.name for field in dataclasses.fields(self.method)]
+        for option in options:
+            check_one_of(f"options of {name}", option, accepted)
+        return self.method(**{**self.options, **options})
 
-#: What keeps the reference's AIS from learning short episodes with few dimensions, put right.
+
+#: What keeps the reference's AIS from learning short episodes with few dimensions, fixed.
 _AIS_FIXED = {
     "start": "zeros",
     "predict_terminal_observation": True,
@@ -49,3 +60,42 @@ PRESETS = {
     "ais-kl-fixed": Preset(AIS, {"variant": "kl", **_AIS_FIXED}),
     "ais-mmd-fixed": Preset(AIS, {"variant": "mmd", **_AIS_FIXED}),
 }
+
+
+def register_method(
+    name: str,
+    method: type[Method[Any]],
+    *,
+    options: Mapping[str, Any] | None = None,
+    steps: int = 150_000,
+    evaluate_every: int = 5_000,
+) -> None:
+    """Give a method of your own a name, for configurations, studies and the command line.
+
+    `options` are what the name stands for, `steps` and `evaluate_every` how long it is run and how
+    often evaluated where nobody says. A name can be taken once.
+
+    >>> asmpg.register_method("my-ppo", MyPPO, options={"num_states": 4})
+    """
+    if not re.fullmatch(r"[A-Za-z][\w.-]*", name):
+        raise ValueError(
+            "name must start with a letter and hold letters, digits, '_', '.' and '-', "
+            f"got {name!r}"
+        )
+    if name in PRESETS:
+        raise ValueError(f"name {name!r} is already registered")
+    given: Any = method
+    if not (isinstance(given, type) and issubclass(given, Method)):
+        raise ValueError(f"method must be a subclass of asmpg.Method, got {method!r}")
+    check_integer("steps", steps, low=1)
+    check_integer("evaluate_every", evaluate_every, low=1)
+    preset = Preset(method, dict(options or {}), steps, evaluate_every)
+    preset.make({}, name=name)
+    PRESETS[name] = preset
+
+
+def preset_name(method: Method[Any]) -> str | None:
+    """The first name that stands for the class of `method`; `None` if there is none."""
+    if type(method) is AIS:
+        return f"ais-{method.variant}"
+    return next((name for name, preset in PRESETS.items() if preset.method is type(method)), None)

@@ -7,7 +7,7 @@ from asmpg.policies._actor import NetworkActor as NetworkActor
 from asmpg.policies._actor import TableActor as TableActor
 from asmpg.policies._actor import actor as actor
 from asmpg.policies._actor import draw as draw
-from asmpg.policies._filter import ActionLaws as ActionLaws
+from asmpg.policies._filter import ActionDistributions as ActionDistributions
 from asmpg.policies._filter import FilterActor as FilterActor
 from asmpg.policies._filter import FilterMemory as FilterMemory
 from asmpg.policies._filter import filter_actions as filter_actions
@@ -23,6 +23,7 @@ from asmpg.policies._network_kernels import MLPPolicy as MLPPolicy
 from asmpg.policies._networks import Activation as Activation
 from asmpg.policies._networks import Encoding as Encoding
 from asmpg.policies._networks import Layers as Layers
+from asmpg.policies._networks import Number as Number
 from asmpg.policies._networks import apply_layers as apply_layers
 from asmpg.policies._networks import linear_layers as linear_layers
 from asmpg.policies._networks import scale_last as scale_last

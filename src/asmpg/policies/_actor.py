@@ -56,7 +56,7 @@ class ASMActor(AgentMemoryActor):
     def nu(
         self, memory: AgentMemory, observation: Shaped[Array, "*observation"]
     ) -> Float[Array, " S"]:
-        """The law of the next agent state."""
+        """The distribution of the next agent state."""
 
     @abc.abstractmethod
     def phi(
@@ -65,7 +65,7 @@ class ASMActor(AgentMemoryActor):
         observation: Shaped[Array, "*observation"],
         state: Int[Array, ""],
     ) -> Float[Array, " A"]:
-        """The law of the action in agent state `state`."""
+        """The distribution of the action in agent state `state`."""
 
     def act(
         self,
@@ -77,18 +77,20 @@ class ASMActor(AgentMemoryActor):
         """Draw `S_t` and `A_t`; they are the memory of the next step. Rewards are not looked at."""
         del reward
         state = draw(self.nu(memory, observation), uniforms[0], greedy=self.greedy)
-        law = self.phi(memory, observation, state)
-        return AgentMemory(state, draw(law, uniforms[1], greedy=self.greedy), memory.time + 1)
+        probabilities = self.phi(memory, observation, state)
+        return AgentMemory(
+            state, draw(probabilities, uniforms[1], greedy=self.greedy), memory.time + 1
+        )
 
 
 def draw(
-    law: Float[Array, " n"], uniform: Float[Array, ""], *, greedy: bool = False
+    probabilities: Float[Array, " n"], uniform: Float[Array, ""], *, greedy: bool = False
 ) -> Int[Array, ""]:
-    """Draw from `law` by its distribution function, or take the most probable outcome."""
+    """Draw an index by inverse distribution function, or take the most probable one."""
     if greedy:
-        return jnp.argmax(law).astype(jnp.int32)
+        return jnp.argmax(probabilities).astype(jnp.int32)
     # The last threshold is left out, so that rounding can never step past the last outcome.
-    return jnp.sum(uniform >= jnp.cumsum(law)[:-1], dtype=jnp.int32)
+    return jnp.sum(uniform >= jnp.cumsum(probabilities)[:-1], dtype=jnp.int32)
 
 
 class TableActor(ASMActor):

@@ -12,21 +12,21 @@ from asmpg.policies._kernel_tables import AgentMemory, KernelTables
 from asmpg.policies._policy import ASMPolicy
 
 
-class ActionLaws(eqx.Module):
-    """The laws of the actions along `N` histories of `T` steps, and the memories they came from."""
+class ActionDistributions(eqx.Module):
+    """The distributions of actions along `N` histories of `T` steps, and the memories before."""
 
     #: `log p(a_t | history)` for every action.
-    log_laws: Float[Array, "T N A"]
+    log_probabilities: Float[Array, "T N A"]
     #: What is remembered before each observation, and after each action.
     before: Float[Array, "T N F"]
     after: Float[Array, "T N F"]
 
     def log_probability(self, actions: Int[Array, "T N"]) -> Float[Array, "T N"]:
         """`log p(a_t | history)` of the actions played."""
-        return jnp.take_along_axis(self.log_laws, actions[..., None], axis=-1)[..., 0]
+        return jnp.take_along_axis(self.log_probabilities, actions[..., None], axis=-1)[..., 0]
 
 
-#: Keeps a belief a law where every probability has been rounded to zero.
+#: Keeps a belief a distribution where every probability has been rounded to zero.
 _TINY = 1e-30
 
 
@@ -92,7 +92,7 @@ def filter_actions(
     past: AgentMemory,
     observations: Shaped[Array, "T N *observation"],
     actions: Int[Array, "T N"],
-) -> ActionLaws:
+) -> ActionDistributions:
     """Run the filter along `N` histories of `T` steps, from the beliefs given.
 
     `past` has a row for each step: the action before it and the number of actions played in its
@@ -117,8 +117,8 @@ def filter_actions(
         return after, (before, after)
 
     _, (before, after) = jax.lax.scan(step, belief, (past.first, nu * taken))
-    laws = _joint(before, nu, phi).sum(axis=-2)
-    return ActionLaws(jnp.log(laws + _TINY), before, after)
+    distributions = _joint(before, nu, phi).sum(axis=-2)
+    return ActionDistributions(jnp.log(distributions + _TINY), before, after)
 
 
 def _joint(
@@ -126,7 +126,7 @@ def _joint(
     nu: Float[Array, "*batch S S"],
     phi: Float[Array, "*batch S A"] | Float[Array, "*batch S S A"],
 ) -> Float[Array, "*batch S A"]:
-    """The law of `(S_t, A_t)` given the history before them."""
+    """The distribution of `(S_t, A_t)` given the history before them."""
     if phi.ndim == nu.ndim:
         return jnp.einsum("...i,...is->...s", belief, nu)[..., None] * phi
     return jnp.einsum("...i,...is,...isa->...sa", belief, nu, phi)

@@ -8,7 +8,7 @@ from jaxtyping import Array, Int, Shaped
 
 from asmpg.policies._actor import Actor, ASMActor
 from asmpg.policies._actor import actor as asm_actor
-from asmpg.policies._filter import ActionLaws, FilterMemory, filter_actions, filter_actor
+from asmpg.policies._filter import ActionDistributions, FilterMemory, filter_actions, filter_actor
 from asmpg.policies._kernel_tables import AgentMemory
 from asmpg.policies._policy import ASMPolicy
 
@@ -26,13 +26,13 @@ class HistoryPolicy(eqx.Module):
         """The length of what is remembered between two steps."""
 
     @abc.abstractmethod
-    def laws(
+    def distributions(
         self,
         memory: Any,
         past: AgentMemory,
         observations: Shaped[Array, "T N *observation"],
         actions: Int[Array, "T N"],
-    ) -> ActionLaws:
+    ) -> ActionDistributions:
         """Follow `N` histories for `T` steps, from the memories of `actor` given.
 
         `past` has a row for each step: the action before it, and the number of actions played in
@@ -55,16 +55,16 @@ class FilteredPolicy(HistoryPolicy):
         return self.kernels.num_states
 
     def sampling_actor(self, *, greedy: bool = False) -> ASMActor:
-        """Acts by sampling agent states: the same law of actions, from a truly finite memory."""
+        """Acts by sampling agent states: as the filter does, from a truly finite memory."""
         return asm_actor(self.kernels, greedy=greedy)
 
-    def laws(
+    def distributions(
         self,
         memory: FilterMemory,
         past: AgentMemory,
         observations: Shaped[Array, "T N *observation"],
         actions: Int[Array, "T N"],
-    ) -> ActionLaws:
+    ) -> ActionDistributions:
         """Run the filter; what is remembered are beliefs."""
         finite = self.kernels.num_observations is not None
         kernels = self.kernels.tabulate() if finite else self.kernels

@@ -107,8 +107,12 @@ class KernelTables(eqx.Module):
     def most_probable(self) -> "KernelTables":
         """The deterministic policy that always takes the most probable agent state and action."""
         return jax.tree.map(
-            lambda log_law: jnp.log(
-                jax.nn.one_hot(log_law.argmax(axis=-1), log_law.shape[-1], dtype=log_law.dtype)
+            lambda log_probabilities: jnp.log(
+                jax.nn.one_hot(
+                    log_probabilities.argmax(axis=-1),
+                    log_probabilities.shape[-1],
+                    dtype=log_probabilities.dtype,
+                )
             ),
             self,
         )
@@ -138,8 +142,8 @@ class KernelTables(eqx.Module):
         if self.log_phi.shape[1] > 1:
             past, observation = self._every_state(past, observation)
             return self.log_phi[self._time(past), self._index(past, observation)]
-        law = self.log_phi[self._time(past), 0]
-        return jnp.broadcast_to(law, (*past.action.shape, *law.shape[-2:]))
+        log_phi = self.log_phi[self._time(past), 0]
+        return jnp.broadcast_to(log_phi, (*past.action.shape, *log_phi.shape[-2:]))
 
     def _time(self, memory: AgentMemory) -> Int[Array, "*batch"] | int:
         return memory.time if self.log_nu.shape[0] > 1 else 0

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, Shaped
 
 from asmpg.policies._actor import AgentMemoryActor, draw
-from asmpg.policies._filter import ActionLaws
+from asmpg.policies._filter import ActionDistributions
 from asmpg.policies._history_policy import HistoryPolicy
 from asmpg.policies._kernel_tables import AgentMemory, KernelTables
 from asmpg.policies._networks import Encoding, Layers, apply_layers, linear_layers
@@ -44,20 +44,20 @@ class MemorylessPolicy(HistoryPolicy):
         """Nothing."""
         return 0
 
-    def laws(
+    def distributions(
         self,
         memory: AgentMemory,
         past: AgentMemory,
         observations: Shaped[Array, "T N *observation"],
         actions: Int[Array, "T N"],
-    ) -> ActionLaws:
+    ) -> ActionDistributions:
         """Nothing is remembered."""
         del memory, past
-        log_laws = self.log_law(observations)
-        nothing = jnp.zeros((*actions.shape, 0), log_laws.dtype)
-        return ActionLaws(log_laws, nothing, nothing)
+        log_probabilities = self.log_probabilities(observations)
+        nothing = jnp.zeros((*actions.shape, 0), log_probabilities.dtype)
+        return ActionDistributions(log_probabilities, nothing, nothing)
 
-    def log_law(
+    def log_probabilities(
         self, observation: Shaped[Array, "*batch_and_observation"]
     ) -> Float[Array, "*batch A"]:
         """`log p(a | o)` for every action."""
@@ -89,7 +89,7 @@ class MemorylessActor(AgentMemoryActor):
     ) -> AgentMemory:
         """Draw an action; it is all that is noted down."""
         del reward
-        law = jnp.exp(self.policy.log_law(observation))
+        probabilities = jnp.exp(self.policy.log_probabilities(observation))
         return AgentMemory(
-            memory.state, draw(law, uniforms[1], greedy=self.greedy), memory.time + 1
+            memory.state, draw(probabilities, uniforms[1], greedy=self.greedy), memory.time + 1
         )

@@ -10,6 +10,7 @@ from asmpg.policies._networks import (
     Activation,
     Encoding,
     Layers,
+    Number,
     apply_layers,
     linear_layers,
     scale_last,
@@ -39,7 +40,7 @@ class MLPPolicy(NetworkPolicy):
         observation_scale: tuple[float, ...] = (),
         hidden: int,
         activation: Activation = "tanh",
-        nu_scale: float = 1.0,
+        nu_scale: Number = 1.0,
         key: Key[Array, ""],
     ):
         """`hidden` is the paper's `d_h`; `observation_scale` has a number per real component.
@@ -105,9 +106,9 @@ class MatrixPolicy(NetworkPolicy):
         num_observations: int | None,
         observation_scale: tuple[float, ...] = (),
         hidden: int = 64,
-        nu_scale: float = 1.0,
-        phi_scale: float = 1.0,
-        stay: float = 0.0,
+        nu_scale: Number = 1.0,
+        phi_scale: Number = 1.0,
+        stay: Number = 0.0,
         key: Key[Array, ""],
     ):
         """The network has two hidden layers of width `hidden`.

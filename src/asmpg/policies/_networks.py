@@ -8,6 +8,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, Shaped
 
+#: A hyperparameter: a float, or an array where it must not be compiled in.
+Number = float | Float[Array, ""]
 Activation = Literal["relu", "tanh"]
 _ACTIVATIONS: dict[Activation, Callable[[Array], Array]] = {"relu": jax.nn.relu, "tanh": jnp.tanh}
 Layers = tuple[eqx.nn.Linear, ...]
@@ -37,7 +39,7 @@ def apply_linear(
     return outputs if layer.bias is None else outputs + layer.bias
 
 
-def scale_last(layers: Layers, factor: float) -> Layers:
+def scale_last(layers: Layers, factor: Number) -> Layers:
     """The same layers, with the weights of the last one multiplied by `factor`."""
     *before, last = layers
     return (*before, eqx.tree_at(lambda layer: layer.weight, last, factor * last.weight))

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, Shaped
 
 from asmpg.policies._actor import Actor, draw
-from asmpg.policies._filter import ActionLaws
+from asmpg.policies._filter import ActionDistributions
 from asmpg.policies._history_policy import HistoryPolicy
 from asmpg.policies._kernel_tables import AgentMemory
 from asmpg.policies._networks import Encoding, Layers, apply_layers, linear_layers, scale_last
@@ -216,27 +216,27 @@ class GRUPolicy(HistoryPolicy):
         """That of the recurrent state."""
         return self.encoder.width
 
-    def laws(
+    def distributions(
         self,
         memory: RecurrentMemory,
         past: AgentMemory,
         observations: Shaped[Array, "T N *observation"],
         actions: Int[Array, "T N"],
-    ) -> ActionLaws:
+    ) -> ActionDistributions:
         """Run the network along the histories; what is remembered are its states."""
         del actions
         after = self.encoder.along(memory.hidden, observations, past.action, past.first)
         earlier = jnp.concatenate([memory.hidden[None], after[:-1]])
         before = jnp.where(past.first[..., None], 0, earlier)
-        return ActionLaws(self.log_law(after), before, after)
+        return ActionDistributions(self.log_probabilities(after), before, after)
 
-    def log_law(self, hidden: Float[Array, "*batch d"]) -> Float[Array, "*batch A"]:
+    def log_probabilities(self, hidden: Float[Array, "*batch d"]) -> Float[Array, "*batch A"]:
         """`log p(a)` in a recurrent state."""
         return jax.nn.log_softmax(apply_layers(self.layers, hidden))
 
 
 class GRUActor(Actor[RecurrentMemory]):
-    """Draws actions from the network's law."""
+    """Draws actions from the network's distribution."""
 
     policy: GRUPolicy
     greedy: bool = eqx.field(static=True)
@@ -259,6 +259,6 @@ class GRUActor(Actor[RecurrentMemory]):
         hidden = self.policy.encoder.step(
             memory.hidden, observation, memory.action, memory.time == 0
         )
-        law = jnp.exp(self.policy.log_law(hidden))
-        action = draw(law, uniforms[1], greedy=self.greedy)
+        probabilities = jnp.exp(self.policy.log_probabilities(hidden))
+        action = draw(probabilities, uniforms[1], greedy=self.greedy)
         return RecurrentMemory(hidden, action, memory.time + 1)

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, Shaped
 
 from asmpg.policies._kernel_tables import AgentMemory, KernelTables, every_input, input_index
+from asmpg.policies._networks import Number
 from asmpg.policies._policy import ASMPolicy
 
 
@@ -39,9 +40,9 @@ class TabularPolicy(ASMPolicy):
         num_actions: int,
         num_observations: int,
         key: Key[Array, ""],
-        nu_scale: float = 1.0,
-        phi_scale: float = 1.0,
-        stay: float = 0.0,
+        nu_scale: Number = 1.0,
+        phi_scale: Number = 1.0,
+        stay: Number = 0.0,
     ):
         """Draw independent normal logits with the given standard deviations.
 
@@ -90,8 +91,8 @@ class JointTabularPolicy(ASMPolicy):
         num_actions: int,
         num_observations: int,
         key: Key[Array, ""],
-        nu_scale: float = 1.0,
-        stay: float = 0.0,
+        nu_scale: Number = 1.0,
+        stay: Number = 0.0,
     ):
         """Draw independent normal logits with standard deviation `nu_scale`.
 

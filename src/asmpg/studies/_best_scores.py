@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from asmpg._support.errors import CheckpointError
+from asmpg.runs import RunFolder
 from asmpg.studies._study import Job, Study
 from asmpg.studies._study_folder import StudyFolder, write_text
-from asmpg.training import RunFolder, evaluate
+from asmpg.training import evaluate
 
 #: Fresh episodes for each one of an evaluation.
 _EPISODES = 10

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from asmpg.training import RunConfig
+from asmpg.runs import RunConfig
 
 #: Whether scores are those of the episodes played, or computed exactly where that can be done.
 Scores = Literal["sampled", "exact"]

@@ -13,8 +13,9 @@ from asmpg._support.checks import check_integer, check_one_of
 from asmpg._support.files import check_depth, one_line, read_text
 from asmpg.environments import registered_names
 from asmpg.methods import PRESETS
+from asmpg.runs import default_seeds
 from asmpg.studies._study import Entry, Scores, Study, WrongKeyError
-from asmpg.training import default_seeds
+from asmpg.training import build_program
 
 _NAME = r"[A-Za-z0-9][\w.-]*"
 _NUMBERS = ("steps", "evaluate_every", "evaluation_episodes")
@@ -54,7 +55,7 @@ def check_study(study: Study) -> None:
             try:
                 config = study.config(environment, entry, study.seeds)
                 config.to_dict()
-                config.build()
+                build_program(config, config.resolve())
             except (ValueError, TypeError) as error:
                 raise _wrong_option(study, environment, entry, error) from None
 

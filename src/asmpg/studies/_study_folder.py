@@ -10,9 +10,9 @@ from typing import Any
 from asmpg._support.checks import check_integer, check_number
 from asmpg._support.errors import CheckpointError
 from asmpg._support.files import LOCK_NAME, folder_lock, naming, read_json, write_atomically
+from asmpg.runs import RunFolder
 from asmpg.studies._study import Job, Study
 from asmpg.studies._study_file import read_study
-from asmpg.training import RunFolder
 
 #: What a session says of its machine and its software.
 _SESSION_KEYS = {

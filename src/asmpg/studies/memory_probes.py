@@ -3,7 +3,8 @@
 import dataclasses
 from typing import Any
 
-from asmpg.training import RunConfig, TrainingResult, default_seeds
+from asmpg.runs import RunConfig, default_seeds
+from asmpg.training import TrainingResult
 
 #: What all probes have in common: a small critic is enough, and there is no need to slow down.
 _COMMON = {"decay": None, "critic": "memory"}

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from asmpg.environments import NMDP
-from asmpg.experience import Episodes
+from asmpg.experience import Experience
 from asmpg.gradients import reward_to_go
 from asmpg.policies import log_probability
 from asmpg.theory._climb import climb, random_starts
@@ -31,11 +31,11 @@ class _EstimateNorm:
     family: KernelFamily
 
     def __call__(
-        self, parameters: Float[Array, " d"], episode: Episodes, weights: Float[Array, " T"]
+        self, parameters: Float[Array, " d"], episode: Experience, weights: Float[Array, " T"]
     ) -> Float[Array, ""]:
         def weighted(parameters: Float[Array, " d"]) -> Float[Array, ""]:
             tables = self.family.policy(parameters).tabulate()
-            rows = tables.log_rows(episode.memories, episode.observations, episode.states)
+            rows = tables.log_rows(episode.past, episode.observations, episode.states)
             log_pi = log_probability(*rows, episode.states, episode.actions)
             return jnp.sum(weights * log_pi[:, 0])
 

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from asmpg.environments import NMDP
-from asmpg.experience import Episodes
+from asmpg.experience import Experience
 from asmpg.gradients import sampled_gradient
 from asmpg.policies import ASMPolicy, JointTabularPolicy, TabularPolicy, log_probability
 from asmpg.theory._constants import KernelBounds, factored_softmax_bounds, joint_softmax_bounds
@@ -26,14 +26,14 @@ class Enumeration(eqx.Module):
     - `environment_probability[n]`: the factors of its probability that belong to the process.
     """
 
-    episodes: Episodes
+    episodes: Experience
     histories: Int[np.ndarray, "H N"]
     environment_probability: Float[Array, " N"]
 
     def probability(self, policy: ASMPolicy) -> Float[Array, " N"]:
         """The probability of every trajectory."""
         log_nu, log_phi = policy.log_rows(
-            self.episodes.memories, self.episodes.observations, self.episodes.states
+            self.episodes.past, self.episodes.observations, self.episodes.states
         )
         log_pi = log_probability(log_nu, log_phi, self.episodes.states, self.episodes.actions)
         return self.environment_probability * jnp.exp(log_pi.sum(axis=0))
@@ -60,7 +60,9 @@ def enumerate_trajectories(nmdp: NMDP, *, num_states: int) -> Enumeration:
         histories.append((histories[-1] * actions + a[time]) * symbols + o[time + 1])
     paid = [r[h, taken] for r, h, taken in zip(nmdp.rewards, histories, a, strict=True)]
     o, s, a = (jnp.asarray(part, jnp.int32) for part in (o, s, a))
-    episodes = Episodes(o, s, a, jnp.asarray(np.stack(paid)), jnp.ones(o.shape, bool))
+    episodes = Experience.from_episodes(
+        o, s, a, jnp.asarray(np.stack(paid)), jnp.ones(o.shape, bool)
+    )
     return Enumeration(episodes, np.stack(histories), jnp.asarray(chance))
 
 

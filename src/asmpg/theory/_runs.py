@@ -12,6 +12,8 @@ from jaxtyping import Array, Float, Int, Key
 
 from asmpg.environments import NMDP, Environment
 from asmpg.exact import history_optimum, history_value
+from asmpg.experience import play_episodes
+from asmpg.interop import Interface
 from asmpg.methods import ASMPG, Learner
 from asmpg.policies import ASMPolicy
 from asmpg.theory._processes import flat
@@ -89,7 +91,8 @@ class Laboratory:
 
     def _first(self) -> Learner:
         initialise = eqx.filter_jit(self.method.initialise)
-        return initialise(self.nmdp.environment(), jax.random.key(self.seed))
+        interface = Interface.of(self.nmdp.environment())
+        return initialise(interface, jax.random.key(self.seed))
 
 
 @eqx.filter_jit
@@ -113,7 +116,9 @@ def _loop(
         alpha = scale * run.count**-power
         squared = jnp.sum(flat(eqx.filter_grad(_value)(run.learner.policy, nmdp, method)) ** 2)
         # With step size 1 the library's update adds the estimate itself.
-        moved, _, _ = method.improve(environment, run.learner, chance)
+        actor, number = method.actor(run.learner, training=True), method.episodes_per_update
+        experience = play_episodes(environment, actor, chance, num_episodes=number)
+        moved, _ = method.update(run.learner, experience, chance)
         estimate = jax.tree.map(jnp.subtract, moved.policy, run.learner.policy)
         policy = jax.tree.map(
             lambda before, step: before + alpha * step, run.learner.policy, estimate

@@ -1,7 +1,6 @@
 """Measuring trained policies with as many fresh episodes as asked for."""
 
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +10,15 @@ import numpy as np
 from jaxtyping import Array, Key
 
 from asmpg._support.checks import check_integer
+from asmpg.agents import chosen_seed, load_learner, statuses
 from asmpg.environments import AbstractFiniteEnvironment
 from asmpg.exact import exact_returns
-from asmpg.experience import EpisodeReturns, host_returns, play_for_returns, standard_error
-from asmpg.interop import Place
-from asmpg.training._host_lane import open_evaluation
-from asmpg.training._load import chosen_seed, standings
-from asmpg.training._program import Program
-from asmpg.training._run_folder import RunFolder, Which
+from asmpg.experience import EpisodeReturns, play_for_returns, standard_error
+from asmpg.interop import ResolvedEnvironment
+from asmpg.methods import Method
+from asmpg.runs import RunFolder, Which
+from asmpg.training._host_seed import open_evaluation
+from asmpg.training._program import Program, build_program
 
 #: The returns of all are held in memory.
 _MOST_EPISODES = 100_000_000
@@ -36,6 +36,7 @@ def evaluate(
     seed: int | None = None,
     which: Which = "best",
     environment: object | None = None,
+    method: Method[Any] | None = None,
     trust: bool = False,
 ) -> list[dict[str, Any]]:
     """Play fresh episodes with the policy of each seed, or of `seed`, in the folder `run`.
@@ -43,37 +44,48 @@ def evaluate(
     Each entry has means and, as `..._standard_error`, their standard errors; `reward_per_step` is
     pooled, all rewards over all steps. For finite models it has the exact values too. With
     `greedy`, the most probable agent states and actions are taken instead of drawn ones. The same
-    call gives the same numbers. An `environment` that was given in Python is handed in again. The
-    module that an id names, `module:Name-v0`, is imported only if you `trust` the run.
+    call gives the same numbers. An `environment` or a `method` that was given in Python is handed
+    in again. The module that an id names, `module:Name-v0`, is imported only if you `trust` the
+    run.
     """
     check_integer("episodes", episodes, low=1, high=_MOST_EPISODES)
     folder = RunFolder(run)
-    known = standings(folder, which)
+    known = statuses(folder, which)
     chosen = chosen_seed(known, seed, run=run, which=which)
-    place = folder.config.place(environment, trust=trust)
-    program = folder.config.build(place.environment)
+    config = folder.config.with_objects(environment, method)
+    resolved = config.resolve(trust=trust)
+    program = build_program(config, resolved)
     entries = []
     for each in known if seed is None else [chosen]:
-        state, _ = folder.load(program, each, which)
+        _, learner = load_learner(folder, config.make_method(), each, which)
         entries.append(
             {
                 "seed": each,
                 "which": which,
-                "steps": int(state.steps),
+                "steps": known[each].steps,
                 "episodes": episodes,
                 "greedy": greedy,
-                **_sampled(program, place, state.learner, each, episodes, greedy=greedy),
-                **_exact(program, state.learner, greedy=greedy),
+                **_sampled(program, resolved, learner, each, episodes, greedy=greedy),
+                **_exact(program, learner, greedy=greedy),
             }
         )
     return entries
 
 
 def _sampled(
-    program: Program, place: Place, learner: Any, seed: int, episodes: int, *, greedy: bool
+    program: Program,
+    resolved: ResolvedEnvironment,
+    learner: Any,
+    seed: int,
+    episodes: int,
+    *,
+    greedy: bool,
 ) -> dict[str, float]:
-    play = _play_compiled if place.source is None else partial(_play_on_host, place.source)
-    discounted, undiscounted, length = play(program, learner, seed, episodes, greedy)
+    if resolved.source is None:
+        played = _play_compiled(program, learner, seed, episodes, greedy)
+    else:
+        played = _play_on_host(resolved.source, program, learner, seed, episodes, greedy)
+    discounted, undiscounted, length = played
     per_step = undiscounted.sum() / length.sum()
     spread = standard_error(undiscounted - per_step * length) / length.mean()
     return {
@@ -103,19 +115,20 @@ def _play_compiled(
 def _play_on_host(
     source: Any, program: Program, learner: Any, seed: int, episodes: int, greedy: bool
 ) -> tuple[np.ndarray, ...]:
-    stage = open_evaluation(program, source, episodes, greedy)
+    environments = open_evaluation(program, source, episodes, greedy=greedy)
     try:
-        stage.reseed(seed, 0, _STREAM)
-        stage.player.prepare(learner)
-        return host_returns(stage, num_episodes=episodes, discount=program.discount)
+        environments.reseed(seed, 0, _STREAM)
+        environments.player.prepare(learner)
+        return environments.returns(num_episodes=episodes, discount=float(program.discount))
     finally:
-        stage.driver.close()
+        environments.driver.close()
 
 
 @eqx.filter_jit
 def _play(
     program: Program, learner: Any, key: Key[Array, ""], number: int, greedy: bool
 ) -> EpisodeReturns:
+    assert program.environment is not None
     return play_for_returns(
         program.environment,
         program.method.actor(learner, greedy=greedy),

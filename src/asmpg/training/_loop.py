@@ -1,31 +1,40 @@
 """Training from the outside: Python over compiled chunks, from evaluation to evaluation."""
 
 import contextlib
+import dataclasses
 import math
-import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
 
 from asmpg._support.errors import TrainingError
 from asmpg._support.interrupts import deferred_interrupt, worker_threads
-from asmpg.interop import Place
-from asmpg.training._callback import Callback, Callbacks, Row
-from asmpg.training._config import RunConfig
-from asmpg.training._host_lane import make_host_lanes
-from asmpg.training._keeper import Keeper
-from asmpg.training._lanes import Lane, Outcome, make_lanes
-from asmpg.training._metrics import columns, make_row
-from asmpg.training._program import Program
+from asmpg._support.machine import available_cores
+from asmpg.interop import ResolvedEnvironment
+from asmpg.methods import Method
+from asmpg.runs import (
+    MetricsWriter,
+    Row,
+    RunConfig,
+    RunFolder,
+    SavedSeed,
+    SeedStatus,
+    columns,
+    make_row,
+)
+from asmpg.training._callbacks import Callback, Callbacks
+from asmpg.training._checkpointer import Checkpointer
+from asmpg.training._host_seed import HostSeed
+from asmpg.training._program import Program, build_program, seed_shapes
 from asmpg.training._progress import Progress
 from asmpg.training._result import TrainingResult
-from asmpg.training._run_folder import RunFolder
 from asmpg.training._score import score_of
-from asmpg.training._standing import SavedSeed, Standing
+from asmpg.training._seed_batches import Chunk, CompiledSeed, Seat, SeedBatch, StackedSeeds
 
 #: How often, in seconds, the loop looks whether somebody asked to stop.
 _PATIENCE = 0.2
@@ -39,24 +48,25 @@ def train(
     callbacks: Iterable[Callback] = (),
     progress: bool = True,
     environment: object | None = None,
+    method: Method[Any] | None = None,
     trust: bool = False,
     step_timeout: float | None = None,
 ) -> TrainingResult:
     """Train every seed of `config`, into the folder `out` if one is given.
 
-    With `resume`, the run in `out` goes on from its checkpoints, and ends bit for bit as if it had
+    With `resume`, the run in `out` resumes from its checkpoints, and ends bit for bit as if it had
     never stopped. On CPUs each seed runs on its own, as many at a time as there are cores, so its
     results do not depend, in any bit, on the seeds beside it or on the number of cores; on other
-    devices seeds run abreast in one program, and their number may change the last bits. GPUs
-    repeat themselves, and so resume, bit for bit only with the environment variable
+    devices all seeds run in one program, and their number may change the last bits. GPUs repeat
+    themselves, and so resume, bit for bit only with the environment variable
     `XLA_FLAGS=--xla_gpu_deterministic_ops=true`, at some cost in speed; the command line sets it.
 
     `progress` is shown on standard error, unless one of the `callbacks` does.
 
-    An `environment` of your own, as `learn` takes it, is handed in beside `config`, which knows it
-    by name only. Environments of Gymnasium are stepped on the host, seed after seed; what they are
-    in the middle of cannot be saved, so there a resumed run begins new episodes. With
-    `step_timeout`, a step of theirs that takes more seconds than that ends the run.
+    An `environment` or `method` of your own stands in `config`, or is handed in beside it, for a
+    run on disk that knows it by name only. Gymnasium environments are stepped on the host, seed
+    after seed; what they are in the middle of cannot be saved, so there a resumed run begins new
+    episodes. With `step_timeout`, a step of theirs that takes more seconds than that ends the run.
 
     While it trains, the folder is locked: nobody else can train there. A run that is resumed
     imports no module that its environment's id names, `module:Name-v0`, unless you `trust` it or
@@ -64,153 +74,223 @@ def train(
 
     Raises a `TrainingError` when a reward, an observation or a gradient is not a finite number, the
     environment raises or the folder is deleted, and a `KeyboardInterrupt` on Ctrl-C, once the
-    chunks in hand are done and on disk; a second Ctrl-C does not wait for them.
+    chunks being computed are done and on disk; a second Ctrl-C does not wait for them.
 
     >>> asmpg.train(asmpg.RunConfig("CheeseMaze", steps=100_000), "runs/cheese")
     """
-    place = config.place(environment, trust=trust or not resume)
-    place = place.with_step_timeout(step_timeout)
-    config = config.recording(place, given=environment is not None)
-    program = config.build(place.environment)
-    folder = _open(out, config, resume=resume)
-    with folder.locked() if folder else contextlib.nullcontext():
-        return _train(config, place, program, folder, with_progress(callbacks, progress))
+    config = config.with_objects(environment, method)
+    resolved = config.resolve(trust=trust or not resume).with_step_timeout(step_timeout)
+    listeners = with_progress(callbacks, progress)
+    return train_together([config], resolved, [out], resume=resume, callbacks=listeners)[0]
 
 
-def _train(
-    config: RunConfig,
-    place: Place,
-    program: Program,
-    folder: RunFolder | None,
-    callbacks: Iterable[Callback],
-) -> TrainingResult:
-    saved, rows = folder.restore(program) if folder else ({}, [])
-    if folder and folder.finished():
-        return TrainingResult(config, program, rows, folder.path)
-    writer = folder.writer(rows) if folder else None
-    listeners = Callbacks([*([writer] if writer else []), *callbacks])
+def train_together(
+    configs: Sequence[RunConfig],
+    resolved: ResolvedEnvironment,
+    outs: Sequence[str | Path | None],
+    *,
+    resume: bool = False,
+    callbacks: Iterable[Callback] = (),
+) -> list[TrainingResult]:
+    """Train runs side by side that share their environment, and all of their methods but numbers.
+
+    They are one compiled program. The callbacks hear of all of them.
+    """
+    with contextlib.ExitStack() as locks:
+        runs = []
+        for config, out in zip(configs, outs, strict=True):
+            recorded = config.recording(resolved)
+            program = build_program(recorded, resolved)
+            folder = _open(out, recorded, resume=resume)
+            if folder:
+                locks.enter_context(folder.locked())
+            runs.append(_Run.restored(recorded, program, folder, callbacks))
+        if any(not run.finished for run in runs):
+            _train(runs, resolved)
+        return [run.result() for run in runs]
+
+
+@dataclasses.dataclass
+class _Run:
+    """A run on its way: its configuration, its folder, and all that is known of it so far."""
+
+    config: RunConfig
+    program: Program
+    folder: RunFolder | None
+    saved: dict[int, SavedSeed]
+    rows: list[Row]
+    writer: MetricsWriter | None
+    listeners: Callback
+
+    @classmethod
+    def restored(
+        cls,
+        config: RunConfig,
+        program: Program,
+        folder: RunFolder | None,
+        callbacks: Iterable[Callback],
+    ) -> "_Run":
+        saved, rows = folder.restore(seed_shapes(program)) if folder else ({}, [])
+        writer = folder.writer(rows) if folder else None
+        return cls(config, program, folder, saved, rows, writer, Callbacks(callbacks))
+
+    @property
+    def finished(self) -> bool:
+        return all(
+            seed in self.saved and self.config.finished(self.saved[seed].status)
+            for seed in self.config.seeds
+        )
+
+    def take_in(self, row: Row, status: SeedStatus) -> SeedStatus:
+        """One more evaluation of a seed; its status then."""
+        self.rows.append(row)
+        if self.writer is not None:
+            self.writer.append(row)
+        self.listeners.on_evaluation(int(row["seed"]), row)
+        objective = self.program.objective
+        if math.isnan(row[f"exact_{objective}"]):
+            value, error = row[f"{objective}_return"], row["standard_error"]
+        else:
+            value, error = row[f"exact_{objective}"], 0.0
+        return status.after(int(row["steps"]), value, error)
+
+    def end(self) -> None:
+        """Put the rows in order."""
+        self.rows.sort(key=lambda row: self.config.seeds.index(int(row["seed"])))
+        if self.folder:
+            self.folder.write_rows(self.rows)
+
+    def result(self) -> TrainingResult:
+        if self.folder:
+            return TrainingResult(self.config, self.program, self.rows, self.folder.path)
+        return TrainingResult(self.config, self.program, self.rows, seeds=self.saved)
+
+
+def _train(runs: Sequence[_Run], resolved: ResolvedEnvironment) -> None:
     error = None
-    lanes: list[Lane] = []
+    batches: list[SeedBatch] = []
     try:
-        latest = {int(row["seed"]): row for row in rows}
-        listeners.on_start(config, score_of(program.environment), latest)
-        lanes += _compile(program, place, config.seeds, saved, listeners)
-        keeper = Keeper(folder, lanes, writer) if folder and writer else None
-        problem = _Loop(config, program, lanes, listeners, rows, keeper).run()
-        if keeper:
-            keeper.write()
+        for run in runs:
+            latest = {int(row["seed"]): row for row in run.rows}
+            run.listeners.on_start(run.config, score_of(resolved.environment), latest)
+        batches += _compile(runs, resolved)
+        folders = [(run.folder, run.writer) for run in runs if run.folder and run.writer]
+        checkpointer = Checkpointer(folders, batches) if folders else None
+        problem = _Loop(runs, batches, checkpointer).run()
+        if checkpointer:
+            checkpointer.write()
         if problem:
             raise problem
     except BaseException as caught:
         error = caught
         raise
     finally:
-        for lane in lanes:
-            lane.close()
-        listeners.on_end(error)
-    rows.sort(key=lambda row: config.seeds.index(int(row["seed"])))
-    if folder:
-        folder.write_rows(rows)
-        return TrainingResult(config, program, rows, folder.path)
-    seeds = {seed: saved for lane in lanes for seed, saved in lane.save()}
-    return TrainingResult(config, program, rows, seeds=seeds)
+        for batch in batches:
+            batch.close()
+        for run in runs:
+            run.listeners.on_end(error)
+    for batch in batches:
+        for seat, saved in batch.save():
+            runs[seat.run].saved[seat.seed] = saved
+    for run in runs:
+        run.end()
 
 
 class _Loop:
-    """Hands chunks to workers, takes their outcomes in, until all evaluations are done."""
+    """Hands chunks to workers, takes in what comes back, until all evaluations are done."""
 
     def __init__(
         self,
-        config: RunConfig,
-        program: Program,
-        lanes: Sequence[Lane],
-        listeners: Callback,
-        rows: list[Row],
-        keeper: Keeper | None,
+        runs: Sequence[_Run],
+        batches: Sequence[SeedBatch],
+        checkpointer: Checkpointer | None,
     ):
-        self.config = config
-        self.program = program
-        self.columns = columns(program.method.metric_names)
-        self.lanes = lanes
-        self.listeners = listeners
-        self.rows = rows
-        self.keeper = keeper
-        self.began = time.monotonic() - max((row["wall_seconds"] for row in rows), default=0.0)
+        self.runs = runs
+        self.batches = batches
+        self.checkpointer = checkpointer
+        self.columns = columns(runs[0].program.method.metric_names)
+        spent = [row["wall_seconds"] for run in runs for row in run.rows]
+        self.began = time.monotonic() - max(spent, default=0.0)
 
     def run(self) -> BaseException | None:
-        """Run to the end, or until something ends it early: that is returned, work in hand done."""
+        """Run to the end, or until something ends it early: that is returned, chunks finished."""
         problem: BaseException | None = None
-        together = max(lane.together for lane in self.lanes) or len(self.lanes)
-        workers = min(_cores(), together)
-        waiting = [lane for lane in self.lanes if self._todo(lane)]
+        together = max(batch.together for batch in self.batches) or len(self.batches)
+        workers = min(available_cores(), together)
+        waiting = [batch for batch in self.batches if self._unfinished(batch)]
         with worker_threads(workers) as pool, deferred_interrupt() as interrupt:
-            running = {self._submit(pool, lane): lane for lane in waiting[:together]}
+            running = {self._submit(pool, batch): batch for batch in waiting[:together]}
             del waiting[:together]
             while running:
                 done, _ = wait(running, timeout=_PATIENCE, return_when=FIRST_COMPLETED)
                 for future in done:
-                    lane = running.pop(future)
-                    problem = self._finish_chunk(lane, future) or problem
-                    if problem is None and not self._todo(lane):
-                        lane.close()
-                        lane = waiting.pop(0) if waiting else None
-                    if problem is None and lane is not None:
-                        running[self._submit(pool, lane)] = lane
+                    batch = running.pop(future)
+                    problem = self._finish_chunk(batch, future) or problem
+                    if problem is None and not self._unfinished(batch):
+                        batch.close()
+                        batch = waiting.pop(0) if waiting else None
+                    if problem is None and batch is not None:
+                        running[self._submit(pool, batch)] = batch
                 if interrupt.requested:
                     problem = problem or KeyboardInterrupt()
                 if problem is not None:
-                    running = {f: running[f] for f in running if not f.cancel()}
-                elif self.keeper is not None:
-                    self.keeper.write_if_due()
+                    running = {future: running[future] for future in running if not future.cancel()}
+                elif self.checkpointer is not None:
+                    self.checkpointer.write_if_due()
         return problem
 
-    def _todo(self, lane: Lane) -> bool:
-        return any(not self.config.finished(standing) for standing in lane.standings)
+    def _config(self, seat: Seat) -> RunConfig:
+        return self.runs[seat.run].config
 
-    def _submit(self, pool: ThreadPoolExecutor, lane: Lane) -> Future[Outcome]:
-        return pool.submit(lane.advance, [self._target(s) for s in lane.standings])
+    def _unfinished(self, batch: SeedBatch) -> bool:
+        return any(
+            not self._config(seat).finished(status)
+            for seat, status in zip(batch.seats, batch.statuses, strict=True)
+        )
 
-    def _target(self, standing: Standing) -> int:
+    def _submit(self, pool: ThreadPoolExecutor, batch: SeedBatch) -> Future[Chunk]:
+        targets = [
+            self._target(seat, status)
+            for seat, status in zip(batch.seats, batch.statuses, strict=True)
+        ]
+        return pool.submit(batch.advance, targets)
+
+    def _target(self, seat: Seat, status: SeedStatus) -> int:
         """Where the next evaluation is due. A seed that has had its last takes no further step."""
-        if standing.evaluations == 0 or self.config.finished(standing):
+        config = self._config(seat)
+        if status.evaluations == 0 or config.finished(status):
             return 0
-        return self.config.evaluation_after(standing.steps)
+        return config.evaluation_after(status.steps)
 
-    def _finish_chunk(self, lane: Lane, future: Future[Outcome]) -> TrainingError | None:
+    def _finish_chunk(self, batch: SeedBatch, future: Future[Chunk]) -> TrainingError | None:
         try:
-            return self._take_in(lane, future.result())
+            return self._take_in(batch, future.result())
         except TrainingError as error:
             return error
 
-    def _take_in(self, lane: Lane, outcome: Outcome) -> TrainingError | None:
-        """Make the outcome known and go on from it, unless it is spoiled."""
-        seconds = np.full(len(lane.seeds), round(time.monotonic() - self.began, 3))
-        numbers = {**outcome.counts, **outcome.evaluation, "wall_seconds": seconds}
+    def _take_in(self, batch: SeedBatch, chunk: Chunk) -> TrainingError | None:
+        """Make the evaluation known and continue from the new state, unless that is spoiled."""
+        seconds = np.full(len(batch.seats), round(time.monotonic() - self.began, 3))
+        numbers = {**chunk.counts, **chunk.evaluation, "wall_seconds": seconds}
         rows = [
-            make_row(self.columns, seed, place, numbers) for place, seed in enumerate(lane.seeds)
+            make_row(self.columns, seat.seed, place, numbers)
+            for place, seat in enumerate(batch.seats)
         ]
-        for row, finite in zip(rows, outcome.finite, strict=True):
-            if not (finite and math.isfinite(row[self.program.objective[0]])):
+        for seat, row, finite in zip(batch.seats, rows, chunk.finite, strict=True):
+            program = self.runs[seat.run].program
+            if not (finite and math.isfinite(row[f"{program.objective}_return"])):
                 return TrainingError(
-                    f"{self.program.environment.name}, seed {row['seed']}: a reward, an "
+                    f"{program.interface.name}, seed {row['seed']}: a reward, an "
                     f"observation or a gradient was not a finite number by step {row['steps']}"
                 )
         improved = []
-        for place, row in enumerate(rows):
-            active = not self.config.finished(lane.standings[place])
+        for place, (seat, row) in enumerate(zip(batch.seats, rows, strict=True)):
+            active = not self._config(seat).finished(batch.statuses[place])
             if active:
-                self.rows.append(row)
-                self.listeners.on_evaluation(int(row["seed"]), row)
-                lane.standings[place] = self._after(lane.standings[place], row)
-            improved.append(active and lane.standings[place].improved)
-        lane.commit(outcome.state, improved)
+                batch.statuses[place] = self.runs[seat.run].take_in(row, batch.statuses[place])
+            improved.append(active and batch.statuses[place].improved)
+        batch.commit(chunk.state, improved)
         return None
-
-    def _after(self, standing: Standing, row: Row) -> Standing:
-        sampled, exact = self.program.objective
-        if math.isnan(row[exact]):
-            return standing.after(int(row["steps"]), row[sampled], row["standard_error"])
-        return standing.after(int(row["steps"]), row[exact], 0.0)
 
 
 def with_progress(callbacks: Iterable[Callback], wanted: bool) -> list[Callback]:
@@ -222,7 +302,7 @@ def with_progress(callbacks: Iterable[Callback], wanted: bool) -> list[Callback]
 
 def _open(out: str | Path | None, config: RunConfig, *, resume: bool) -> RunFolder | None:
     if out is None and resume:
-        raise ValueError("resume needs out, the folder of the run to go on with")
+        raise ValueError("resume needs out, the folder of the run to resume")
     if out is None or not resume:
         return None if out is None else RunFolder.create(out, config)
     folder = RunFolder(out)
@@ -232,32 +312,40 @@ def _open(out: str | Path | None, config: RunConfig, *, resume: bool) -> RunFold
     return folder
 
 
-def _compile(
-    program: Program,
-    place: Place,
-    seeds: Sequence[int],
-    saved: Mapping[int, SavedSeed],
-    listeners: Callback,
-) -> list[Lane]:
+def _compile(runs: Sequence[_Run], resolved: ResolvedEnvironment) -> list[SeedBatch]:
     """Start the seeds and run the program once for nothing: whatever needs compiling is then."""
-    listeners.on_compile()
+    for run in runs:
+        run.listeners.on_compile()
     began = time.monotonic()
-    if place.source is None:
-        lanes = make_lanes(program, seeds, saved, abreast=_abreast())
-    else:
-        lanes = make_host_lanes(program, place.source, seeds, saved)
-    for size in {len(lane.seeds) for lane in lanes}:
-        next(lane for lane in lanes if len(lane.seeds) == size).warm_up()
-    listeners.on_compiled(time.monotonic() - began)
-    return lanes
+    seats = {
+        Seat(place, seed): run.saved.get(seed)
+        for place, run in enumerate(runs)
+        for seed in run.config.seeds
+    }
+    batches = _make_batches(runs, resolved, seats)
+    batches[0].warm_up()
+    for run in runs:
+        run.listeners.on_compiled(time.monotonic() - began)
+    return batches
 
 
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+def _make_batches(
+    runs: Sequence[_Run],
+    resolved: ResolvedEnvironment,
+    seats: Mapping[Seat, SavedSeed | None],
+) -> list[SeedBatch]:
+    programs = [run.program for run in runs]
+    if resolved.source is not None:
+        return [
+            HostSeed(programs[seat.run], resolved.source, seat, saved)
+            for seat, saved in seats.items()
+        ]
+    if _in_one_program():
+        known = {seat: saved for seat, saved in seats.items() if saved is not None}
+        return [StackedSeeds(programs, list(seats), known)]
+    return [CompiledSeed(programs[seat.run], seat, saved) for seat, saved in seats.items()]
 
 
-def _abreast() -> bool:
-    """Whether all seeds run in one program: not on CPUs, where it is no faster."""
+def _in_one_program() -> bool:
+    """Whether all seeds are batched by `vmap`: not on CPUs, where it is no faster."""
     return jax.default_backend() != "cpu"

@@ -1,6 +1,6 @@
 """The compiled part of training: from one evaluation to the next."""
 
-from typing import Any
+from typing import Any, Literal
 
 import equinox as eqx
 import jax
@@ -9,14 +9,33 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from asmpg.environments import AbstractFiniteEnvironment, Environment
 from asmpg.exact import ExactReturns, exact_returns
-from asmpg.experience import play_for_returns
-from asmpg.methods import Experience, Method, Metrics
+from asmpg.experience import (
+    Experience,
+    Stream,
+    all_finite,
+    collect,
+    open_stream,
+    play_for_returns,
+)
+from asmpg.interop import Interface, ResolvedEnvironment
+from asmpg.methods import Method, Metrics, with_array_numbers
+from asmpg.policies import Number
+from asmpg.runs import RunConfig
+from asmpg.training._memory import check_memory
+
+#: What an evaluation measured, by the names of the columns of `metrics.csv`.
+Evaluation = dict[str, Float[Array, ""]]
 
 
 class SeedState(eqx.Module):
-    """All there is to one seed between two evaluations; training goes on from it exactly."""
+    """All there is to one seed between two evaluations; training resumes from it exactly.
+
+    `stream` is where compiled environments are in their episodes, for methods whose rollouts
+    continue; those on the host cannot be saved.
+    """
 
     learner: Any
+    stream: Stream | None
     key: Key[Array, ""]
     #: Evaluations have a stream of their own: more or fewer of them do not change training.
     evaluation_key: Key[Array, ""]
@@ -26,57 +45,34 @@ class SeedState(eqx.Module):
     #: Whether every reward, observation and gradient so far was a finite number.
     finite: Bool[Array, ""]
 
-    def after(self, learner: Any, key: Key[Array, ""], experience: Experience) -> "SeedState":
-        """One update later."""
-        return SeedState(
-            learner,
-            key,
-            self.evaluation_key,
-            self.steps + experience.steps,
-            self.episodes + experience.episodes,
-            self.updates + 1,
-            self.finite & experience.finite,
-        )
-
-
-#: How good the policy is, and how the updates since the last evaluation went, by name.
-#:
-#: Returns are averages over fresh episodes; `reward_per_step` is pooled, all rewards over all
-#: steps; `standard_error` is that of the return that is optimised. The exact values, for finite
-#: models and finite memories, are free of noise, and NaN elsewhere. The method's own numbers are
-#: averages over the updates since the last evaluation, NaN without one.
-Evaluation = dict[str, Float[Array, ""]]
-#: What every evaluation measures, whatever the method.
-MEASURES = (
-    "discounted_return",
-    "undiscounted_return",
-    "reward_per_step",
-    "episode_length",
-    "standard_error",
-    "exact_discounted",
-    "exact_undiscounted",
-    "exact_reward_per_step",
-)
-
 
 class Program(eqx.Module):
-    """Training of `method` on `environment`, one seed at a time, as pure compiled functions."""
+    """Training of `method`, one seed at a time, as pure compiled functions.
 
-    environment: Environment[Any]
+    Without an `environment`, experience comes from the host, and evaluations take place there.
+    """
+
+    environment: Environment[Any] | None
     method: Method[Any]
     #: The length of the run: schedules follow the share of it that is done.
     total_steps: Int[Array, ""]
+    interface: Interface = eqx.field(static=True)
+    #: Which return is optimised.
+    objective: Literal["discounted", "undiscounted"] = eqx.field(static=True)
     evaluation_episodes: int = eqx.field(static=True, default=100)
     greedy: bool = eqx.field(static=True, default=False)
-    discount: float = eqx.field(static=True, default=0.99)
 
     @eqx.filter_jit
     def start(self, seed: Int[Array, ""]) -> SeedState:
         """The state of `seed` before its first step."""
-        learner_key, key, evaluation_key = jax.random.split(jax.random.key(seed), 3)
+        learner_key, key, evaluation_key, stream_key = jax.random.split(jax.random.key(seed), 4)
         zero = jnp.zeros((), jnp.int32)
-        learner = self.method.initialise(self.environment, learner_key)
-        return SeedState(learner, key, evaluation_key, zero, zero, zero, jnp.asarray(True))
+        learner = self.method.initialise(self.interface, learner_key)
+        stream = None
+        if self.environment is not None:
+            actor = self.method.actor(learner, training=True)
+            stream = open_stream(self.environment, actor, self.method.collects, stream_key)
+        return SeedState(learner, stream, key, evaluation_key, zero, zero, zero, jnp.asarray(True))
 
     @eqx.filter_jit
     def advance(self, state: SeedState, until: Int[Array, ""]) -> tuple[SeedState, Evaluation]:
@@ -91,7 +87,7 @@ class Program(eqx.Module):
 
         def update(carry: tuple[SeedState, Metrics]) -> tuple[SeedState, Metrics]:
             arrays, total = carry
-            state, metrics = self._update(eqx.combine(arrays, rest))
+            state, metrics = self._play_and_learn(eqx.combine(arrays, rest))
             return eqx.filter(state, eqx.is_array), jax.tree.map(jnp.add, total, metrics)
 
         arrays, total = jax.lax.while_loop(unfinished, update, (arrays, nothing))
@@ -99,44 +95,64 @@ class Program(eqx.Module):
         average = jax.tree.map(lambda metric: metric / (state.updates - before), total)
         return state, self._evaluate(state) | average
 
-    def _update(self, state: SeedState) -> tuple[SeedState, Metrics]:
-        key, improve_key = jax.random.split(state.key)
-        learner, experience, metrics = self.method.improve(
-            self.environment, state.learner, improve_key, progress=self.progress(state)
+    def learn(
+        self, state: SeedState, experience: Experience, stream: Stream | None = None
+    ) -> tuple[SeedState, Metrics]:
+        """One update from what was played for it."""
+        key, update_key = jax.random.split(state.key)
+        learner, metrics = self.method.update(
+            state.learner, experience, update_key, progress=self.progress(state)
         )
-        return state.after(learner, key, experience), metrics
+        state = SeedState(
+            learner,
+            stream,
+            key,
+            state.evaluation_key,
+            state.steps + experience.num_steps,
+            state.episodes + experience.num_episodes,
+            state.updates + 1,
+            state.finite & experience.finite & all_finite(metrics),
+        )
+        return state, metrics
 
     def progress(self, state: SeedState) -> Float[Array, ""]:
         """The share of the run that is done."""
         return state.steps / self.total_steps
 
     @property
-    def objective(self) -> tuple[str, str]:
-        """What the return that is optimised is called among the metrics: sampled, and exact."""
-        if self.method.return_discount == 1:
-            return "undiscounted_return", "exact_undiscounted"
-        return "discounted_return", "exact_discounted"
+    def discount(self) -> Number:
+        """That of the discounted returns in evaluations."""
+        return getattr(self.method, "discount", 0.99)
+
+    def _play_and_learn(self, state: SeedState) -> tuple[SeedState, Metrics]:
+        assert self.environment is not None
+        key, play_key = jax.random.split(state.key)
+        actor = self.method.actor(state.learner, training=True)
+        stream, experience = collect(
+            self.environment, actor, self.method.collects, state.stream, play_key
+        )
+        state = eqx.tree_at(lambda state: state.key, state, key)
+        return self.learn(state, experience, stream)
 
     def _evaluate(self, state: SeedState) -> Evaluation:
+        assert self.environment is not None
+        count = self.evaluation_episodes
         returns = play_for_returns(
             self.environment,
             self.method.actor(state.learner, greedy=self.greedy),
             jax.random.fold_in(state.evaluation_key, state.updates),
-            num_episodes=self.evaluation_episodes,
+            num_episodes=count,
             discount=self.discount,
         )
+        optimised = getattr(returns, self.objective)
         exact = self._exact(state)
-        undiscounted = self.objective[0] == "undiscounted_return"
-        optimised = returns.undiscounted if undiscounted else returns.discounted
-        count = self.evaluation_episodes
+        error = jnp.std(optimised, ddof=1) / count**0.5 if count > 1 else jnp.full((), jnp.nan)
         return {
             "discounted_return": returns.discounted.mean(),
             "undiscounted_return": returns.undiscounted.mean(),
             "reward_per_step": returns.reward_per_step,
             "episode_length": returns.lengths.mean(),
-            "standard_error": jnp.std(optimised, ddof=1) / count**0.5
-            if count > 1
-            else jnp.full((), jnp.nan),
+            "standard_error": error,
             "exact_discounted": jnp.asarray(exact.discounted),
             "exact_undiscounted": jnp.asarray(exact.undiscounted),
             "exact_reward_per_step": jnp.asarray(exact.reward_per_step),
@@ -152,3 +168,24 @@ class Program(eqx.Module):
             horizon=self.environment.max_steps,
             discount=self.discount,
         )
+
+
+def build_program(config: RunConfig, resolved: ResolvedEnvironment) -> Program:
+    """The program of a run; a `ValueError` if its parts do not go together or are too large."""
+    method = config.make_method()
+    program = Program(
+        resolved.environment,
+        with_array_numbers(method),
+        jnp.asarray(config.steps, jnp.int32),
+        interface=resolved.interface,
+        objective="undiscounted" if method.return_discount == 1 else "discounted",
+        evaluation_episodes=config.evaluation_episodes,
+        greedy=config.greedy,
+    )
+    check_memory(program.method, program.interface, seed_shapes(program))
+    return program
+
+
+def seed_shapes(program: Program) -> Any:
+    """The state of a seed with shapes in the place of its arrays."""
+    return eqx.filter_eval_shape(program.start, jnp.zeros((), jnp.int32))

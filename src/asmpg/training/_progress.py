@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from asmpg._support.words import clock, counted
-from asmpg.training._callback import Callback, Row
-from asmpg.training._config import RunConfig
+from asmpg.runs import Row, RunConfig
+from asmpg.training._callbacks import Callback
 from asmpg.training._score import Score
 
 #: The speed is measured over this many seconds.
@@ -76,7 +76,7 @@ class Progress(Callback):
             self._console.print(line, highlight=False, soft_wrap=True)
 
     def _title(self) -> str:
-        return f"{self._config.environment}, {self._config.method}"
+        return f"{self._config.environment_name}, {self._config.method_name}"
 
     def _latest(self) -> list[Row]:
         # A copy: the display asks from a thread of its own.

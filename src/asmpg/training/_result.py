@@ -6,14 +6,10 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 
-from asmpg.training._agent import Agent
-from asmpg.training._callback import Row
-from asmpg.training._checkpoint import is_array
-from asmpg.training._config import RunConfig
-from asmpg.training._load import agent_of, chosen_seed, load
+from asmpg.agents import Agent, agent_of, chosen_seed, load
+from asmpg.methods import Method
+from asmpg.runs import Row, RunConfig, SavedSeed, Which, is_array
 from asmpg.training._program import Program
-from asmpg.training._run_folder import Which
-from asmpg.training._standing import SavedSeed
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,13 +28,13 @@ class TrainingResult:
     def agent(self, seed: int | None = None, *, which: Which = "best") -> Agent:
         """The agent of `seed`, or of the seed with the highest return, as `asmpg.load` gives it."""
         if self.folder is not None:
-            return self._marked(load(self.folder, seed=seed, which=which))
-        standings = {known: saved.standing for known, saved in self.seeds.items()}
-        saved = self.seeds[chosen_seed(standings, seed, run="the run", which=which)]
-        state = saved.best if which == "best" else saved.last
-        arrays = jax.tree.map(lambda leaf: jnp.asarray(leaf) if is_array(leaf) else leaf, state)
-        return self._marked(agent_of(self.config, arrays.learner))
-
-    def _marked(self, agent: Agent) -> Agent:
+            own = self.config.method if isinstance(self.config.method, Method) else None
+            agent = load(self.folder, seed=seed, which=which, method=own)
+        else:
+            statuses = {known: saved.status for known, saved in self.seeds.items()}
+            saved = self.seeds[chosen_seed(statuses, seed, run="the run", which=which)]
+            state = saved.best if which == "best" else saved.last
+            arrays = jax.tree.map(lambda leaf: jnp.asarray(leaf) if is_array(leaf) else leaf, state)
+            agent = agent_of(self.config, self.program.interface, arrays.learner)
         agent.result = self
         return agent

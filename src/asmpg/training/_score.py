@@ -24,10 +24,10 @@ _REWARD_PER_STEP = Score("reward_per_step", "exact_reward_per_step", "reward_per
 _RETURN = Score("undiscounted_return", "exact_undiscounted", "undiscounted")
 
 
-def score_of(environment: Environment[Any]) -> Score:
+def score_of(environment: Environment[Any] | None) -> Score:
     """The paper's choice: reward per step in its two mazes, where every success pays alike.
 
     Everywhere else it is the undiscounted return.
     """
     mazes = ("CheeseMaze", "HallwayNavigation")
-    return _REWARD_PER_STEP if environment.name in mazes else _RETURN
+    return _REWARD_PER_STEP if environment is not None and environment.name in mazes else _RETURN

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from asmpg.training._callback import Callback, Row
-from asmpg.training._config import RunConfig
+from asmpg.runs import Row, RunConfig
+from asmpg.training._callbacks import Callback
 from asmpg.training._score import Score
 
 

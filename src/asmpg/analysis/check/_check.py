@@ -9,8 +9,8 @@ from asmpg.analysis.check._comparison import compare
 from asmpg.analysis.check._play import play_at_random
 from asmpg.analysis.check._report import CheckReport
 from asmpg.environments import Discrete
-from asmpg.interop import Place, find_place
-from asmpg.training import RunConfig
+from asmpg.interop import ResolvedEnvironment, resolve
+from asmpg.runs import RunConfig
 
 #: Random play takes this share of the time, between these numbers of seconds.
 _SHARE, _LEAST, _MOST = 0.05, 0.2, 3.0
@@ -37,31 +37,29 @@ def check(
     options = dict(environment_options or {})
     name = environment if isinstance(environment, str) else _label(environment)
     try:
-        place = find_place(environment, options)
+        resolved = resolve(environment, options)
     except ValueError as error:
         return CheckReport(name, problem=str(error))
-    name = place.environment.name
-    play = play_at_random(place, seconds=min(_MOST, max(_LEAST, _SHARE * seconds)))
+    name = resolved.interface.name
+    play = play_at_random(resolved, seconds=min(_MOST, max(_LEAST, _SHARE * seconds)))
     comparison = None
     if seconds > 0:
-        given = None if isinstance(environment, str) else environment
-        config = RunConfig(name if given is not None else environment, environment_options=options)
+        config = RunConfig(environment, environment_options=options)
         comparison = compare(
-            place,
+            resolved,
             config,
             seconds=seconds,
             num_states=num_states,
             mean_length=play.mean_length,
-            environment=given,
         )
     return CheckReport(
         name,
-        stepped="compiled" if place.source is None else "stepped on the host by Gymnasium",
-        observations=_reading(place),
-        actions=place.environment.action_space.n,
-        max_steps=place.environment.max_steps,
+        stepped="compiled" if resolved.source is None else "stepped on the host by Gymnasium",
+        observations=_reading(resolved),
+        actions=resolved.interface.num_actions,
+        max_steps=resolved.interface.max_steps,
         play=play,
-        warnings=_gymnasium_warnings(place),
+        warnings=_gymnasium_warnings(resolved),
         comparison=comparison,
     )
 
@@ -70,22 +68,22 @@ def _label(environment: Any) -> str:
     return getattr(environment, "__name__", type(environment).__name__)
 
 
-def _reading(place: Place) -> str:
-    space = place.environment.observation_space
+def _reading(resolved: ResolvedEnvironment) -> str:
+    space = resolved.interface.observation_space
     if isinstance(space, Discrete):
         return f"read as one of {space.n} symbols: policies can be tables"
     size = len(space.low)
     return f"read as a vector of {size} real number{'s' if size > 1 else ''}"
 
 
-def _gymnasium_warnings(place: Place) -> tuple[str, ...]:
+def _gymnasium_warnings(resolved: ResolvedEnvironment) -> tuple[str, ...]:
     """What Gymnasium's own checker has to say of an environment of its."""
-    if place.source is None:
+    if resolved.source is None:
         return ()
     import gymnasium
     from gymnasium.utils.env_checker import check_env
 
-    made = place.source.make()
+    made = resolved.source.make()
     try:
         if not isinstance(made, gymnasium.Env):
             return ()
@@ -96,7 +94,7 @@ def _gymnasium_warnings(place: Place) -> tuple[str, ...]:
     except (Exception, SystemExit) as error:
         found = [f"{type(error).__name__}: {error}"]
     finally:
-        place.source.close(made)
+        resolved.source.close(made)
     plain = [
         " ".join(text.replace("\x1b[33m", "").replace("\x1b[0m", "").split()) for text in found
     ]

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from asmpg.interop import Place
-from asmpg.training import Callback, Row, RunConfig, train
+from asmpg.interop import ResolvedEnvironment
+from asmpg.runs import Row, RunConfig
+from asmpg.training import Callback, train
 
 WITH, WITHOUT = "asm-ppo", "memoryless-ppo"
 _SEEDS = (1952, 5235, 8234, 8386)
@@ -70,20 +71,19 @@ class Comparison:
 
 
 def compare(
-    place: Place,
+    resolved: ResolvedEnvironment,
     config: RunConfig,
     *,
     seconds: float,
     num_states: int,
     mean_length: float | None,
-    environment: object | None,
 ) -> Comparison:
     """Train both for half of `seconds` each, compilation not counted."""
-    per_evaluation = _EPISODES * (mean_length or place.environment.max_steps)
+    per_evaluation = _EPISODES * (mean_length or resolved.interface.max_steps)
     every = max(2048, int(5 * per_evaluation))
     rows = {
         method: _train(
-            place,
+            resolved,
             dataclasses.replace(
                 config,
                 method=method,
@@ -93,7 +93,6 @@ def compare(
                 evaluation_episodes=_EPISODES,
             ),
             seconds / 2,
-            environment,
         )
         for method in (WITH, WITHOUT)
     }
@@ -115,17 +114,15 @@ def _score(curve: Sequence[Row]) -> float:
     return float(np.mean([row["discounted_return"] for row in last]))
 
 
-def _train(
-    place: Place, config: RunConfig, seconds: float, environment: object | None
-) -> list[Row]:
+def _train(resolved: ResolvedEnvironment, config: RunConfig, seconds: float) -> list[Row]:
     """On the host seeds are trained one after another, so each has its share of the time."""
-    groups = [(seed,) for seed in _SEEDS] if place.source is not None else [_SEEDS]
+    groups = [(seed,) for seed in _SEEDS] if resolved.source is not None else [_SEEDS]
     rows: list[Row] = []
     for seeds in groups:
         clock = _Clock(seconds / len(groups), seeds)
         one = dataclasses.replace(config, seeds=seeds)
         with contextlib.suppress(_TimeIsUpError):
-            train(one, callbacks=[clock], progress=False, environment=environment)
+            train(one, callbacks=[clock], progress=False)
         rows += clock.rows
     return rows
 

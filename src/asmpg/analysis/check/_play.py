@@ -11,8 +11,8 @@ import numpy as np
 from jaxtyping import Array, Float, Shaped
 
 from asmpg.environments import Discrete
-from asmpg.experience import Segment, Stream, open_stream, play_on
-from asmpg.interop import Place
+from asmpg.experience import Experience, Rollouts, Stream, open_stream, play_rollouts
+from asmpg.interop import ResolvedEnvironment
 from asmpg.policies import AgentMemory, AgentMemoryActor
 
 _COMPILED_COPIES, _COMPILED_STEPS = 64, 256
@@ -36,12 +36,14 @@ class RandomPlay:
     truncated: int
 
 
-def play_at_random(place: Place, *, seconds: float) -> RandomPlay:
+def play_at_random(resolved: ResolvedEnvironment, *, seconds: float) -> RandomPlay:
     """Play for about so many seconds."""
-    rows = _on_host(place, seconds) if place.source is not None else _compiled(place, seconds)
+    rows = (
+        _on_host(resolved, seconds) if resolved.source is not None else _compiled(resolved, seconds)
+    )
     observations, rewards, terminated, ended, took, steps = rows
     ends = int(ended.sum())
-    if isinstance(place.environment.observation_space, Discrete):
+    if isinstance(resolved.interface.observation_space, Discrete):
         seen: Any = len(np.unique(observations))
     else:
         flat = observations.reshape(-1, observations.shape[-1])
@@ -58,10 +60,11 @@ def play_at_random(place: Place, *, seconds: float) -> RandomPlay:
     )
 
 
-def _on_host(place: Place, seconds: float) -> tuple[Any, ...]:
-    driver = place.source.open(_HOST_COPIES, exactly=False)
+def _on_host(resolved: ResolvedEnvironment, seconds: float) -> tuple[Any, ...]:
+    assert resolved.source is not None
+    driver = resolved.source.open(_HOST_COPIES, exactly=False)
     generator = np.random.default_rng(0)
-    number = place.environment.action_space.n
+    number = resolved.interface.num_actions
     rows = []
     try:
         first = driver.reset(generator.integers(2**31, size=driver.copies).tolist())
@@ -76,27 +79,26 @@ def _on_host(place: Place, seconds: float) -> tuple[Any, ...]:
     return np.concatenate([first[None], seen]), rewards, terminated, ended, took, rewards.size
 
 
-def _compiled(place: Place, seconds: float) -> tuple[Any, ...]:
-    actor = _RandomActor(place.environment.action_space.n)
-    stream = open_stream(
-        place.environment, actor, jax.random.key(0), num_environments=_COMPILED_COPIES
-    )
-    stream, segment = jax.block_until_ready(_play(place.environment, actor, stream, np.int32(0)))
+def _compiled(resolved: ResolvedEnvironment, seconds: float) -> tuple[Any, ...]:
+    environment, actor = resolved.environment, _RandomActor(resolved.interface.num_actions)
+    rollouts = Rollouts(_COMPILED_COPIES, _COMPILED_STEPS)
+    assert environment is not None
+    stream = open_stream(environment, actor, rollouts, jax.random.key(0))
+    stream, first = jax.block_until_ready(_play(environment, actor, stream, np.int32(0)))
     began, calls = time.monotonic(), 0
     while time.monotonic() - began < seconds:
         calls += 1
-        played = _play(place.environment, actor, stream, np.int32(calls))
-        stream, _ = jax.block_until_ready(played)
+        stream, _ = jax.block_until_ready(_play(environment, actor, stream, np.int32(calls)))
     took = (time.monotonic() - began) / max(calls, 1)
-    seen = np.concatenate([segment.observations[:1], segment.next_observations])
-    columns = (segment.rewards, segment.terminated, segment.ended)
-    return seen, *(np.asarray(column) for column in columns), took, segment.rewards.size
+    seen = np.concatenate([first.observations[:1], first.next_observations])
+    columns = (first.rewards, first.terminated, first.ended)
+    return seen, *(np.asarray(column) for column in columns), took, first.rewards.size
 
 
 @eqx.filter_jit
-def _play(environment: Any, actor: Any, stream: Stream, call: Any) -> tuple[Stream, Segment]:
+def _play(environment: Any, actor: Any, stream: Any, call: Any) -> tuple[Stream, Experience]:
     key = jax.random.fold_in(jax.random.key(1), jnp.asarray(call))
-    return play_on(environment, actor, stream, key, steps=_COMPILED_STEPS)
+    return play_rollouts(environment, actor, stream, key, steps=_COMPILED_STEPS)
 
 
 class _RandomActor(AgentMemoryActor):

@@ -2,8 +2,6 @@
 
 from asmpg.methods.ais._ais import AIS as AIS
 from asmpg.methods.ais._ais import AISLearner as AISLearner
-from asmpg.methods.ais._collect import collect_episodes as collect_episodes
-from asmpg.methods.ais._collect import collect_steps as collect_steps
 from asmpg.methods.ais._losses import ReturnBaseline as ReturnBaseline
 from asmpg.methods.ais._losses import Segments as Segments
 from asmpg.methods.ais._losses import ais_gradient as ais_gradient

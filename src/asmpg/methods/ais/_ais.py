@@ -4,19 +4,24 @@ from typing import Any, ClassVar, Literal
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Key
 
 from asmpg._support.checks import MOST_WIDTH, check_integer, check_number, check_one_of
-from asmpg.environments import Environment
-from asmpg.experience import Gathering, HostRows
+from asmpg.experience import Collection, Experience, Rollouts, WholeEpisodes
+from asmpg.interop import Interface
 from asmpg.methods._kernels import encoding_of
-from asmpg.methods._method import Experience, Method, Metrics, Progress, all_finite
+from asmpg.methods._method import Method, Metrics, structure
 from asmpg.methods._paper import number_of_states
-from asmpg.methods.ais._collect import collect_episodes, collect_steps
-from asmpg.methods.ais._losses import ReturnBaseline, Segments, ais_gradient, ais_loss, weigh_steps
-from asmpg.methods.ais._networks import AISActor, AISMemory, AISNetworks, LSTMState, Start, Variant
+from asmpg.methods.ais._losses import (
+    ReturnBaseline,
+    Segments,
+    ais_gradient,
+    ais_loss,
+    weigh_steps,
+)
+from asmpg.methods.ais._networks import AISActor, AISNetworks, Start, Variant
+from asmpg.policies import Number
 
 Batch = Literal["steps", "episodes"]
 #: The reference's weight of the reward loss and learning rate of the policy.
@@ -58,22 +63,22 @@ class AIS(Method[AISLearner]):
         "policy_loss",
     )
 
-    variant: Variant = eqx.field(static=True, default="kl")
-    dimension: int | None = eqx.field(static=True, default=None)
-    discount: float = eqx.field(static=True, default=0.99)
-    start: Start = eqx.field(static=True, default="normal")
-    predict_terminal_observation: bool = eqx.field(static=True, default=False)
-    reward_weight: float | None = eqx.field(static=True, default=None)
-    state_learning_rate: float = eqx.field(static=True, default=3e-3)
-    policy_learning_rate: float | None = eqx.field(static=True, default=None)
-    input_width: int | None = eqx.field(static=True, default=None)
-    head_width: int | None = eqx.field(static=True, default=None)
-    policy_width: int | None = eqx.field(static=True, default=None)
-    batch: Batch = eqx.field(static=True, default="steps")
-    batch_steps: int = eqx.field(static=True, default=200)
-    episodes_per_update: int = eqx.field(static=True, default=10)
-    return_baseline: ReturnBaseline = eqx.field(static=True, default="none")
-    observation_scale: tuple[float, ...] | None = eqx.field(static=True, default=None)
+    variant: Variant = structure("kl")
+    dimension: int | None = structure(None)
+    discount: float = 0.99
+    start: Start = structure("normal")
+    predict_terminal_observation: bool = structure(False)
+    reward_weight: float | None = None
+    state_learning_rate: float = 3e-3
+    policy_learning_rate: float | None = None
+    input_width: int | None = structure(None)
+    head_width: int | None = structure(None)
+    policy_width: int | None = structure(None)
+    batch: Batch = structure("steps")
+    batch_steps: int = structure(200)
+    episodes_per_update: int = structure(10)
+    return_baseline: ReturnBaseline = structure("none")
+    observation_scale: tuple[float, ...] | None = structure(None)
 
     def __check_init__(self):
         check_one_of("variant", self.variant, ("kl", "mmd"))
@@ -96,11 +101,21 @@ class AIS(Method[AISLearner]):
         check_integer("episodes_per_update", self.episodes_per_update, low=1)
         check_one_of("return_baseline", self.return_baseline, ("none", "batch-mean"))
 
-    def initialise(self, environment: Environment[Any], key: Key[Array, ""]) -> AISLearner:
-        """Fresh networks and optimisers for `environment`."""
+    @property
+    def collects(self) -> Collection:
+        """A number of steps in one environment, from a reset, or whole episodes."""
+        if self.batch == "steps":
+            return Rollouts(1, self.batch_steps, continuing=False)
+        return WholeEpisodes(self.episodes_per_update)
+
+    @property
+    def return_discount(self) -> Number:
+        return self.discount
+
+    def initialise(self, interface: Interface, key: Key[Array, ""]) -> AISLearner:
         networks = AISNetworks(
-            dimension=number_of_states(environment.name, self.dimension, option="dimension"),
-            **encoding_of(environment, self.observation_scale)._asdict(),
+            dimension=number_of_states(interface.name, self.dimension, option="dimension"),
+            **encoding_of(interface, self.observation_scale)._asdict(),
             variant=self.variant,
             start=self.start,
             input_width=self.input_width,
@@ -112,68 +127,24 @@ class AIS(Method[AISLearner]):
         state_rate, policy_rate = self._transformations()
         return AISLearner(networks, state_rate.init(state), policy_rate.init(policy))
 
-    @property
-    def return_discount(self) -> float:
-        """That of the returns in the policy's loss."""
-        return self.discount
-
-    def improve(
-        self,
-        environment: Environment[Any],
-        learner: AISLearner,
-        key: Key[Array, ""],
-        *,
-        progress: Progress = 0.0,
-    ) -> tuple[AISLearner, Experience, Metrics]:
-        """Collect one batch and take one step on both losses. Nothing follows a schedule."""
-        del progress
-        actor = self.actor(learner)
-        if self.batch == "steps":
-            segments = collect_steps(environment, actor, key, steps=self.batch_steps)
-        else:
-            segments = collect_episodes(environment, actor, key, episodes=self.episodes_per_update)
-        return self.update(learner, segments)
-
-    @property
-    def gathering(self) -> Gathering:
-        """A number of steps in one environment, or whole episodes."""
-        if self.batch == "steps":
-            return Gathering(1, self.batch_steps)
-        return Gathering(self.episodes_per_update)
-
-    def note(self, before: AISMemory, after: AISMemory) -> LSTMState:
-        """The recurrent state before the step."""
-        del after
-        return before.recurrent
-
-    def learn_from(
-        self,
-        learner: AISLearner,
-        rows: HostRows,
-        key: Key[Array, ""],
-        *,
-        progress: Progress = 0.0,
-    ) -> tuple[AISLearner, Experience, Metrics]:
-        """One step on both losses."""
-        del key, progress
-        segment = rows.segment
-        assert segment.valid is not None
-        segments = Segments(
-            segment.observations,
-            segment.actions,
-            segment.rewards,
-            segment.next_observations,
-            segment.terminated,
-            segment.time == 0,
-            segment.valid,
-            rows.notes,
-        )
-        return self.update(learner, segments)
+    def actor(
+        self, learner: AISLearner, *, training: bool = False, greedy: bool = False
+    ) -> AISActor:
+        """Encoder and policy, in training too."""
+        del training
+        return AISActor(learner.networks, greedy)
 
     def update(
-        self, learner: AISLearner, segments: Segments
-    ) -> tuple[AISLearner, Experience, Metrics]:
-        """One step on both losses of segments that the learner played."""
+        self,
+        learner: AISLearner,
+        experience: Experience,
+        key: Key[Array, ""],
+        *,
+        progress: Number = 0.0,
+    ) -> tuple[AISLearner, Metrics]:
+        """One step on both losses. Nothing follows a schedule."""
+        del key, progress
+        segments = Segments.from_experience(experience)
         weight = _REWARD_WEIGHT[self.variant] if self.reward_weight is None else self.reward_weight
         steps = weigh_steps(
             segments,
@@ -199,16 +170,7 @@ class AIS(Method[AISLearner]):
             "gradient_norm": optax.tree.norm(gradient),
             **{name: parts[name] for name in self.metric_names[1:]},
         }
-        experience = Experience(
-            segments.valid.sum(dtype=jnp.int32),
-            (segments.first & segments.valid).sum(dtype=jnp.int32),
-            all_finite((segments.observations, segments.rewards, metrics["gradient_norm"])),
-        )
-        return AISLearner(networks, *states), experience, metrics
-
-    def actor(self, learner: AISLearner, *, greedy: bool = False) -> AISActor:
-        """Encoder and policy, ready to play."""
-        return AISActor(learner.networks, greedy)
+        return AISLearner(networks, *states), metrics
 
     def _transformations(
         self,

@@ -9,6 +9,7 @@ from jax.lax import stop_gradient
 from jaxtyping import Array, Bool, Float, Int, Shaped
 
 from asmpg._support.checks import check_one_of
+from asmpg.experience import Experience
 from asmpg.methods.ais._networks import MIXTURE_COMPONENTS, AISNetworks, LSTMState
 
 
@@ -31,6 +32,20 @@ class Segments(eqx.Module):
     first: Bool[Array, "T N"]
     valid: Bool[Array, "T N"]
     starts: LSTMState
+
+    @classmethod
+    def from_experience(cls, experience: Experience) -> "Segments":
+        """Of what an `AISActor` played."""
+        return cls(
+            experience.observations,
+            experience.actions,
+            experience.rewards,
+            experience.next_observations,
+            experience.terminated,
+            experience.first,
+            experience.valid,
+            experience.memories.start,
+        )
 
     @property
     def last(self) -> Bool[Array, "T N"]:

@@ -184,11 +184,12 @@ class AISNetworks(eqx.Module):
 
 
 class AISMemory(eqx.Module):
-    """The recurrent state, the last action, and whether there was none yet."""
+    """The recurrent state, that which the episode started from, the last action, and the time."""
 
     recurrent: LSTMState
+    start: LSTMState
     action: Int[Array, "*batch"]
-    first: Bool[Array, "*batch"]
+    time: Int[Array, "*batch"]
 
 
 class AISActor(Actor[AISMemory]):
@@ -199,8 +200,8 @@ class AISActor(Actor[AISMemory]):
 
     def start(self, key: Key[Array, ""]) -> AISMemory:
         """A start state of the encoder: fresh noise or zeros."""
-        recurrent = self.networks.start_state(key)
-        return AISMemory(recurrent, jnp.zeros((), jnp.int32), jnp.ones((), bool))
+        recurrent, zero = self.networks.start_state(key), jnp.zeros((), jnp.int32)
+        return AISMemory(recurrent, recurrent, zero, zero)
 
     def act(
         self,
@@ -211,8 +212,8 @@ class AISActor(Actor[AISMemory]):
     ) -> AISMemory:
         """One step of the encoder and one draw."""
         recurrent = self.networks.encode_step(
-            memory.recurrent, observation, memory.action, reward, memory.first
+            memory.recurrent, observation, memory.action, reward, memory.time == 0
         )
-        law = jnp.exp(self.networks.log_policy(recurrent.hidden))
-        action = draw(law, uniforms[0], greedy=self.greedy)
-        return AISMemory(recurrent, action, jnp.zeros((), bool))
+        probabilities = jnp.exp(self.networks.log_policy(recurrent.hidden))
+        action = draw(probabilities, uniforms[0], greedy=self.greedy)
+        return AISMemory(recurrent, memory.start, action, memory.time + 1)

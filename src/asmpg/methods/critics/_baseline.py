@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int
 
-from asmpg.experience import Episodes
+from asmpg.experience import Experience
 from asmpg.methods.critics._value import MemoryValue, ReturnScale, rescale_output
 
 #: How much of what was known of the scale of returns is kept at each update.
@@ -23,26 +23,30 @@ class BaselineCritic(eqx.Module):
     optimiser: optax.OptState
 
     @classmethod
-    def fresh(cls, value: MemoryValue, *, learning_rate: float) -> "BaselineCritic":
+    def fresh(
+        cls, value: MemoryValue, *, learning_rate: float | Float[Array, ""]
+    ) -> "BaselineCritic":
         """Nothing learned yet."""
         parameters = eqx.filter(value, eqx.is_inexact_array)
         return cls(value, ReturnScale.unknown(), optax.adam(learning_rate).init(parameters))
 
-    def values(self, remembered: Float[Array, "T N m"], episodes: Episodes) -> Float[Array, "T N"]:
+    def values(
+        self, remembered: Float[Array, "T N m"], episodes: Experience
+    ) -> Float[Array, "T N"]:
         """The return to go that is expected at each step, before `(S_t, A_t)` is drawn."""
         return self.scale.centre + self.scale.spread * self._raw(self.value, remembered, episodes)
 
     def fitted(
         self,
         remembered: Float[Array, "T N m"],
-        episodes: Episodes,
+        episodes: Experience,
         returns: Float[Array, "T N"],
         *,
-        learning_rate: float,
+        learning_rate: float | Float[Array, ""],
         steps: int,
     ) -> "BaselineCritic":
         """Take `steps` steps of Adam towards `returns`, in units of their own scale."""
-        running = episodes.running
+        running = episodes.valid
         scale = self.scale.updated(returns, running, memory=_SCALE_MEMORY)
         layers = rescale_output(self.value.layers, self.scale, scale)
         value = eqx.tree_at(lambda value: value.layers, self.value, layers)
@@ -65,7 +69,7 @@ class BaselineCritic(eqx.Module):
         return BaselineCritic(eqx.combine(arrays, rest), scale, optimiser)
 
     def _raw(
-        self, value: MemoryValue, remembered: Float[Array, "T N m"], episodes: Episodes
+        self, value: MemoryValue, remembered: Float[Array, "T N m"], episodes: Experience
     ) -> Float[Array, "T N"]:
-        past = episodes.memories
+        past = episodes.past
         return value(remembered, past.action, past.first, episodes.observations)

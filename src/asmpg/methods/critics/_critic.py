@@ -7,13 +7,20 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from asmpg.experience import Segment
+from asmpg.experience import Experience
 from asmpg.methods.critics._value import MemoryValue, ReturnScale, rescale_output
-from asmpg.policies import ActionLaws, Encoding, HistoryEncoder, Layers, apply_layers, linear_layers
+from asmpg.policies import (
+    ActionDistributions,
+    Encoding,
+    HistoryEncoder,
+    Layers,
+    apply_layers,
+    linear_layers,
+)
 
 
 class Values(eqx.Module):
-    """Values along a segment, in units of the scale: of each history, and of what really came next.
+    """Values in units of the scale: of each history, and of what really came next.
 
     `memory` is what the critic itself remembers at the end.
     """
@@ -31,8 +38,13 @@ class Critic(eqx.Module):
         """What is remembered before anything was seen."""
 
     @abc.abstractmethod
-    def values(self, memory: Float[Array, "N d"], segment: Segment, laws: ActionLaws) -> Values:
-        """The values along a segment."""
+    def values(
+        self,
+        memory: Float[Array, "N d"],
+        experience: Experience,
+        distributions: ActionDistributions,
+    ) -> Values:
+        """The values along the histories of `experience`."""
 
     @abc.abstractmethod
     def rescaled(self, before: ReturnScale, after: ReturnScale) -> "Critic":
@@ -64,21 +76,26 @@ class RecurrentCritic(Critic):
         self.memory_size = memory_size
 
     def start(self, num_environments: int) -> Float[Array, "N d"]:
-        """Zeros."""
         return jnp.zeros((num_environments, self.encoder.width))
 
-    def values(self, memory: Float[Array, "N d"], segment: Segment, laws: ActionLaws) -> Values:
-        """Follow the segment; the value of what came next is a look one step ahead."""
-        past = segment.past
-        hidden = self.encoder.along(memory, segment.observations, past.action, past.first)
-        never = jnp.zeros_like(segment.ended)
-        ahead = self.encoder.step(hidden, segment.next_observations, segment.actions, never)
+    def values(
+        self,
+        memory: Float[Array, "N d"],
+        experience: Experience,
+        distributions: ActionDistributions,
+    ) -> Values:
+        """Follow the histories; the value of what came next is a look one step ahead."""
+        past = experience.past
+        hidden = self.encoder.along(memory, experience.observations, past.action, past.first)
+        never = jnp.zeros_like(experience.ended)
+        ahead = self.encoder.step(hidden, experience.next_observations, experience.actions, never)
         return Values(
-            self._output(hidden, laws.before), self._output(ahead, laws.after), hidden[-1]
+            self._output(hidden, distributions.before),
+            self._output(ahead, distributions.after),
+            hidden[-1],
         )
 
     def rescaled(self, before: ReturnScale, after: ReturnScale) -> "RecurrentCritic":
-        """The same values in units of another scale."""
         layers = rescale_output(self.layers, before, after)
         return eqx.tree_at(lambda critic: critic.layers, self, layers)
 
@@ -96,18 +113,23 @@ class MemoryCritic(Critic):
     value: MemoryValue
 
     def start(self, num_environments: int) -> Float[Array, "N d"]:
-        """It remembers nothing."""
         return jnp.zeros((num_environments, 0))
 
-    def values(self, memory: Float[Array, "N d"], segment: Segment, laws: ActionLaws) -> Values:
+    def values(
+        self,
+        memory: Float[Array, "N d"],
+        experience: Experience,
+        distributions: ActionDistributions,
+    ) -> Values:
         """Each from the memory of the policy at that step."""
-        past = segment.past
-        now = self.value(laws.before, past.action, past.first, segment.observations)
-        never = jnp.zeros_like(segment.ended)
-        following = self.value(laws.after, segment.actions, never, segment.next_observations)
+        past = experience.past
+        now = self.value(distributions.before, past.action, past.first, experience.observations)
+        never = jnp.zeros_like(experience.ended)
+        following = self.value(
+            distributions.after, experience.actions, never, experience.next_observations
+        )
         return Values(now, following, memory)
 
     def rescaled(self, before: ReturnScale, after: ReturnScale) -> "MemoryCritic":
-        """The same values in units of another scale."""
         layers = rescale_output(self.value.layers, before, after)
         return MemoryCritic(eqx.tree_at(lambda value: value.layers, self.value, layers))

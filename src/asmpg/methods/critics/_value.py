@@ -25,7 +25,11 @@ class ReturnScale(eqx.Module):
         return cls(jnp.zeros(()), jnp.zeros(()), jnp.zeros(()))
 
     def updated(
-        self, targets: Float[Array, "T N"], valid: Bool[Array, "T N"], *, memory: float
+        self,
+        targets: Float[Array, "T N"],
+        valid: Bool[Array, "T N"],
+        *,
+        memory: float | Float[Array, ""],
     ) -> "ReturnScale":
         """Take in the valid ones of `targets`; what was known before keeps the share `memory`."""
         count = jnp.maximum(valid.sum(), 1)

@@ -8,18 +8,17 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from asmpg.experience import Segment
-from asmpg.methods._method import Metrics, Progress
+from asmpg.experience import Experience
+from asmpg.methods._method import Metrics
 from asmpg.methods.critics import Critic
-from asmpg.policies import ActionLaws, HistoryPolicy
+from asmpg.policies import ActionDistributions, HistoryPolicy, Number
 
 
 class Batch(eqx.Module):
-    """A segment with all that is held fixed while learning from it."""
+    """Experience with all that is held fixed while learning from it."""
 
-    segment: Segment
-    #: What policy and critic remembered before the first row.
-    memory: Any
+    experience: Experience
+    #: What the critic remembered before the first row.
     critic_memory: Float[Array, "N d"]
     #: `log p(a_t)` under the policy that played.
     log_probability: Float[Array, "T N"]
@@ -29,60 +28,12 @@ class Batch(eqx.Module):
 
     def environments(self, chosen: Int[Array, " M"]) -> "Batch":
         """The part of some of the environments."""
-        starts = (self.memory, self.critic_memory)
         rows = (self.log_probability, self.advantages, self.targets)
         return Batch(
-            self.segment.environments(chosen),
-            *jax.tree.map(lambda leaf: leaf[chosen], starts),
+            self.experience.environments(chosen),
+            self.critic_memory[chosen],
             *(leaf[:, chosen] for leaf in rows),
         )
-
-
-def policy_loss(
-    policy: HistoryPolicy, batch: Batch, *, clip: float, entropy: float
-) -> tuple[Float[Array, ""], tuple[ActionLaws, Metrics]]:
-    """`-E min(rho A, clip(rho, 1 +- clip) A) - entropy E H(p)`, with `rho = p(a) / p_old(a)`."""
-    segment = batch.segment
-    laws = policy.laws(batch.memory, segment.past, segment.observations, segment.actions)
-    difference = laws.log_probability(segment.actions) - batch.log_probability
-    ratio = jnp.exp(difference)
-    within = jnp.clip(ratio, 1 - clip, 1 + clip)
-    gains = jnp.minimum(ratio * batch.advantages, within * batch.advantages)
-    gain = mean_over_steps(gains, segment.valid)
-    spreads = -jnp.sum(jnp.exp(laws.log_laws) * laws.log_laws, axis=-1)
-    spread = mean_over_steps(spreads, segment.valid)
-    outside = (jnp.abs(ratio - 1) > clip).astype(ratio.dtype)
-    metrics = {
-        "entropy": spread,
-        "divergence": mean_over_steps(ratio - 1 - difference, segment.valid),
-        "clipped": mean_over_steps(outside, segment.valid),
-    }
-    return -gain - entropy * spread, (laws, metrics)
-
-
-def critic_loss(critic: Critic, batch: Batch, laws: ActionLaws) -> Float[Array, ""]:
-    """Half the mean squared error."""
-    values = critic.values(batch.critic_memory, batch.segment, laws)
-    return 0.5 * mean_over_steps(jnp.square(values.now - batch.targets), batch.segment.valid)
-
-
-def mean_over_steps(
-    values: Float[Array, "T N"], valid: Bool[Array, "T N"] | None
-) -> Float[Array, ""]:
-    """The mean over the steps that were played: all of them where nothing else is said."""
-    if valid is None:
-        return values.mean()
-    return jnp.sum(jnp.where(valid, values, 0.0)) / jnp.maximum(valid.sum(), 1)
-
-
-def standardised(
-    advantages: Float[Array, "T N"], valid: Bool[Array, "T N"] | None
-) -> Float[Array, "T N"]:
-    """Mean 0 and standard deviation 1 over the steps that were played."""
-    if valid is None:
-        return (advantages - advantages.mean()) / (advantages.std() + 1e-8)
-    centred = advantages - mean_over_steps(advantages, valid)
-    return centred / (jnp.sqrt(mean_over_steps(jnp.square(centred), valid)) + 1e-8)
 
 
 class Trained(eqx.Module):
@@ -99,9 +50,9 @@ class Passes(NamedTuple):
 
     epochs: int
     minibatches: int
-    clip: float
-    entropy: float
-    divergence_limit: float | None
+    clip_range: Number
+    entropy_coefficient: Number
+    target_kl: Number | None
     policy_steps: optax.GradientTransformation
     critic_steps: optax.GradientTransformation
 
@@ -115,11 +66,11 @@ class Passes(NamedTuple):
         )
 
     def run(
-        self, trained: Trained, batch: Batch, key: Key[Array, ""], *, rate: Progress = 1.0
+        self, trained: Trained, batch: Batch, key: Key[Array, ""], *, rate: Number = 1.0
     ) -> tuple[Trained, Metrics]:
         """All passes, the steps of the policy multiplied by `rate`.
 
-        The policy stops where it has diverged too far from the one that played.
+        The policy stops where its approximate KL from the one that played exceeds `target_kl`.
         """
         environments = batch.advantages.shape[1]
         order = jax.vmap(lambda key: jax.random.permutation(key, environments))(
@@ -134,19 +85,19 @@ class Passes(NamedTuple):
             trained, metrics = self._step(
                 eqx.combine(arrays, rest), batch.environments(chosen), stopped, rate
             )
-            if self.divergence_limit is not None:
-                stopped = stopped | (metrics["divergence"] > self.divergence_limit)
+            if self.target_kl is not None:
+                stopped = stopped | (metrics["approximate_kl"] > self.target_kl)
             return (eqx.filter(trained, eqx.is_array), stopped), metrics
 
         (arrays, _), metrics = jax.lax.scan(step, (arrays, jnp.asarray(False)), order)
         return eqx.combine(arrays, rest), jax.tree.map(jnp.mean, metrics)
 
     def _step(
-        self, trained: Trained, batch: Batch, stopped: Bool[Array, ""], rate: Progress
+        self, trained: Trained, batch: Batch, stopped: Bool[Array, ""], rate: Number
     ) -> tuple[Trained, Metrics]:
         """One step of the policy, unless `stopped`, and one of the critic."""
-        gradient, (laws, metrics) = eqx.filter_grad(policy_loss, has_aux=True)(
-            trained.policy, batch, clip=self.clip, entropy=self.entropy
+        gradient, (distributions, metrics) = eqx.filter_grad(self._policy_loss, has_aux=True)(
+            trained.policy, batch
         )
         step, optimiser = self.policy_steps.update(gradient, trained.policy_optimiser)
         step = jax.tree.map(lambda part: rate * part, step)
@@ -156,12 +107,59 @@ class Passes(NamedTuple):
             climbed,
             (trained.policy, trained.policy_optimiser),
         )
-        value_error, slope = eqx.filter_value_and_grad(critic_loss)(trained.critic, batch, laws)
+        value_loss, slope = eqx.filter_value_and_grad(_critic_loss)(
+            trained.critic, batch, distributions
+        )
         step, critic_optimiser = self.critic_steps.update(slope, trained.critic_optimiser)
         critic = eqx.apply_updates(trained.critic, step)
         metrics = {
             "gradient_norm": optax.tree.norm(gradient),
             **metrics,
-            "value_error": value_error,
+            "value_loss": value_loss,
         }
         return Trained(policy, critic, policy_optimiser, critic_optimiser), metrics
+
+    def _policy_loss(
+        self, policy: HistoryPolicy, batch: Batch
+    ) -> tuple[Float[Array, ""], tuple[ActionDistributions, Metrics]]:
+        """`-E min(rho A, clip(rho, 1 +- clip_range) A) - c E H(p)`, with `rho = p(a) / p_old(a)`.
+
+        `c` is the entropy coefficient.
+        """
+        experience, valid = batch.experience, batch.experience.valid
+        distributions = policy.distributions(
+            experience.start, experience.past, experience.observations, experience.actions
+        )
+        difference = distributions.log_probability(experience.actions) - batch.log_probability
+        ratio = jnp.exp(difference)
+        within = jnp.clip(ratio, 1 - self.clip_range, 1 + self.clip_range)
+        gains = jnp.minimum(ratio * batch.advantages, within * batch.advantages)
+        log_p = distributions.log_probabilities
+        entropy = mean_over_steps(-jnp.sum(jnp.exp(log_p) * log_p, axis=-1), valid)
+        outside = (jnp.abs(ratio - 1) > self.clip_range).astype(ratio.dtype)
+        metrics = {
+            "entropy": entropy,
+            "approximate_kl": mean_over_steps(ratio - 1 - difference, valid),
+            "clip_fraction": mean_over_steps(outside, valid),
+        }
+        loss = -mean_over_steps(gains, valid) - self.entropy_coefficient * entropy
+        return loss, (distributions, metrics)
+
+
+def _critic_loss(
+    critic: Critic, batch: Batch, distributions: ActionDistributions
+) -> Float[Array, ""]:
+    """Half the mean squared error."""
+    values = critic.values(batch.critic_memory, batch.experience, distributions)
+    return 0.5 * mean_over_steps(jnp.square(values.now - batch.targets), batch.experience.valid)
+
+
+def mean_over_steps(values: Float[Array, "T N"], valid: Bool[Array, "T N"]) -> Float[Array, ""]:
+    """The mean over the steps that were played."""
+    return jnp.sum(jnp.where(valid, values, 0.0)) / jnp.maximum(valid.sum(), 1)
+
+
+def standardised(advantages: Float[Array, "T N"], valid: Bool[Array, "T N"]) -> Float[Array, "T N"]:
+    """Mean 0 and standard deviation 1 over the steps that were played."""
+    centred = advantages - mean_over_steps(advantages, valid)
+    return centred / (jnp.sqrt(mean_over_steps(jnp.square(centred), valid)) + 1e-8)

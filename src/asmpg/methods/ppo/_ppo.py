@@ -1,6 +1,7 @@
 """Proximal policy optimisation of a policy with memory, over whole sequences."""
 
 import abc
+from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
 import equinox as eqx
@@ -10,30 +11,31 @@ import optax
 from jaxtyping import Array, Float, Int, Key
 
 from asmpg._support.checks import MOST_WIDTH, check_integer, check_number, check_one_of
-from asmpg.environments import Environment
-from asmpg.experience import Gathering, HostRows, Segment, Stream, open_stream, play_on
+from asmpg.experience import Experience, Rollouts
 from asmpg.gradients import generalised_advantages
+from asmpg.interop import Interface
 from asmpg.methods._kernels import encoding_of
-from asmpg.methods._method import Experience, Method, Metrics, Progress, all_finite
+from asmpg.methods._method import Method, Metrics, structure
 from asmpg.methods._rates import adam_by_kind
 from asmpg.methods.critics import Critic, MemoryCritic, MemoryValue, RecurrentCritic, ReturnScale
 from asmpg.methods.ppo._epochs import Batch, Passes, Trained, standardised
-from asmpg.policies import Actor, Encoding, HistoryPolicy
+from asmpg.policies import Actor, Encoding, HistoryPolicy, Number
 
 CriticKind = Literal["auto", "gru", "memory", "both"]
+#: A critic of the user's own: called with the interface of the environment, the policy and a key.
+CriticFactory = Callable[[Interface, HistoryPolicy, Key[Array, ""]], Critic]
 #: Real observations are divided by this, unless told otherwise.
 _OBSERVATION_SCALE = 0.5
 _ADAM_EPS = 1e-5
 
 
 class PPOLearner(eqx.Module):
-    """What learning changes, and where the environments stand between two updates."""
+    """What learning changes, and what the critic remembers between two updates."""
 
     trained: Trained
     #: A running average of the policy: what has been learned.
     average: HistoryPolicy
     scale: ReturnScale
-    stream: Stream
     critic_memory: Float[Array, "N d"]
     updates: Int[Array, ""]
 
@@ -51,11 +53,11 @@ class PPOLearner(eqx.Module):
 class PPO(Method[PPOLearner]):
     """Proximal policy optimisation (Schulman et al., 2017) of a `HistoryPolicy`.
 
-    Every update plays `segment_steps` steps in each of `num_environments` environments, which go on
-    from where they stood, and estimates advantages by GAE (`trace` is its lambda; `value_trace` the
-    one of the critic's targets, the same if `None`). Then `epochs` times, in `minibatches` parts of
-    whole sequences, the clipped objective is climbed, the memory recomputed from the start of the
-    segment each time; no further in an update once the policy has diverged by `divergence_limit`.
+    Every update learns from `rollout_steps` steps in each of `num_environments` environments, which
+    continue where they were, and estimates advantages by GAE (with `gae_lambda`; `value_lambda` is
+    the one of the critic's targets, the same if `None`). Then `epochs` times, in `minibatches`
+    parts of whole sequences, the clipped objective is climbed, the memory recomputed from the start
+    of the rollout each time; no further in an update once the approximate KL exceeds `target_kl`.
 
     Rates of the policy fall as `1 / (1 + (progress / decay)^2)` with the share of the run that is
     done, or not at all if `decay` is `None`. What has been learned is the average of the policies
@@ -64,45 +66,45 @@ class PPO(Method[PPOLearner]):
 
     The `critic` is a recurrent network (`"gru"`), a network on the policy's own memory
     (`"memory"`), or a recurrent one that reads that as well (`"both"`); `"auto"` is `"both"` where
-    observations are finite, else `"gru"`.
+    observations are finite, else `"gru"`. A function of your own makes any other `Critic`.
     """
 
     learned: ClassVar[str] = "average"
     metric_names: ClassVar[tuple[str, ...]] = (
         "gradient_norm",
         "entropy",
-        "divergence",
-        "clipped",
-        "value_error",
+        "approximate_kl",
+        "clip_fraction",
+        "value_loss",
     )
 
-    discount: float = eqx.field(static=True, default=0.99)
-    trace: float = eqx.field(static=True, default=0.95)
-    value_trace: float | None = eqx.field(static=True, default=0.97)
-    num_environments: int = eqx.field(static=True, default=8)
-    segment_steps: int = eqx.field(static=True, default=128)
-    epochs: int = eqx.field(static=True, default=10)
-    minibatches: int = eqx.field(static=True, default=4)
-    clip: float = eqx.field(static=True, default=0.2)
-    gradient_clip: float = eqx.field(static=True, default=0.5)
-    table_learning_rate: float = eqx.field(static=True, default=0.03)
-    learning_rate: float = eqx.field(static=True, default=7e-4)
-    second_moment: float = eqx.field(static=True, default=0.99)
-    decay: float | None = eqx.field(static=True, default=0.68)
-    averaging: float | None = eqx.field(static=True, default=8.0)
-    entropy: float = eqx.field(static=True, default=0.0)
-    divergence_limit: float | None = eqx.field(static=True, default=None)
-    critic: CriticKind = eqx.field(static=True, default="auto")
-    critic_width: int = eqx.field(static=True, default=64)
-    critic_learning_rate: float = eqx.field(static=True, default=4e-3)
-    scale_memory: float = eqx.field(static=True, default=0.9)
-    observation_scale: tuple[float, ...] | None = eqx.field(static=True, default=None)
+    discount: float = 0.99
+    gae_lambda: float = 0.95
+    value_lambda: float | None = 0.97
+    num_environments: int = structure(8)
+    rollout_steps: int = structure(128)
+    epochs: int = structure(10)
+    minibatches: int = structure(4)
+    clip_range: float = 0.2
+    max_grad_norm: float = 0.5
+    table_learning_rate: float = 0.03
+    learning_rate: float = 7e-4
+    adam_b2: float = 0.99
+    decay: float | None = 0.68
+    averaging: float | None = 8.0
+    entropy_coefficient: float = 0.0
+    target_kl: float | None = None
+    critic: CriticKind | CriticFactory = structure("auto")
+    critic_width: int = structure(64)
+    critic_learning_rate: float = 4e-3
+    return_scale_decay: float = 0.9
+    observation_scale: tuple[float, ...] | None = structure(None)
 
     def __check_init__(self):
-        for name in ("discount", "trace", "value_trace", "second_moment", "scale_memory"):
+        for name in ("discount", "gae_lambda", "value_lambda", "adam_b2", "return_scale_decay"):
             if getattr(self, name) is not None:
                 check_number(name, getattr(self, name), low=0, high=1)
-        for name in ("num_environments", "segment_steps", "epochs"):
+        for name in ("num_environments", "rollout_steps", "epochs"):
             check_integer(name, getattr(self, name), low=1)
         check_integer("critic_width", self.critic_width, low=1, high=MOST_WIDTH)
         check_integer("minibatches", self.minibatches, low=1, high=self.num_environments)
@@ -112,125 +114,83 @@ class PPO(Method[PPOLearner]):
                 f"got {self.minibatches}"
             )
         for name in (
-            "clip",
-            "gradient_clip",
+            "clip_range",
+            "max_grad_norm",
             "table_learning_rate",
             "learning_rate",
             "critic_learning_rate",
             "averaging",
-            "entropy",
-            "divergence_limit",
+            "entropy_coefficient",
+            "target_kl",
         ):
             if getattr(self, name) is not None:
                 check_number(name, getattr(self, name), low=0)
         if self.decay is not None:
             check_number("decay", self.decay, low=1e-3)
-        check_one_of("critic", self.critic, ("auto", "gru", "memory", "both"))
+        if not callable(self.critic):
+            check_one_of("critic", self.critic, ("auto", "gru", "memory", "both"))
 
     @abc.abstractmethod
-    def make_policy(self, environment: Environment[Any], key: Key[Array, ""]) -> HistoryPolicy:
-        """A fresh policy for `environment`."""
+    def make_policy(self, interface: Interface, key: Key[Array, ""]) -> HistoryPolicy:
+        """A fresh policy."""
 
-    def initialise(self, environment: Environment[Any], key: Key[Array, ""]) -> PPOLearner:
-        """A fresh policy and critic, and an episode begun in every environment."""
-        policy_key, critic_key, stream_key = jax.random.split(key, 3)
-        policy = self.make_policy(environment, policy_key)
-        critic = self._make_critic(environment, policy, critic_key)
+    @property
+    def collects(self) -> Rollouts:
+        return Rollouts(self.num_environments, self.rollout_steps)
+
+    @property
+    def return_discount(self) -> Number:
+        return self.discount
+
+    def initialise(self, interface: Interface, key: Key[Array, ""]) -> PPOLearner:
+        policy_key, critic_key = jax.random.split(key)
+        policy = self.make_policy(interface, policy_key)
+        critic = self._make_critic(interface, policy, critic_key)
         return PPOLearner(
             self._passes().start(policy, critic),
             policy,
             ReturnScale.unknown(),
-            open_stream(
-                environment, policy.actor(), stream_key, num_environments=self.num_environments
-            ),
             critic.start(self.num_environments),
             jnp.zeros((), jnp.int32),
         )
 
-    def improve(
-        self,
-        environment: Environment[Any],
-        learner: PPOLearner,
-        key: Key[Array, ""],
-        *,
-        progress: Progress = 0.0,
-    ) -> tuple[PPOLearner, Experience, Metrics]:
-        """Play one segment and learn from it."""
-        play_key, update_key = jax.random.split(key)
-        actor = learner.policy.actor()
-        stream, segment = play_on(
-            environment, actor, learner.stream, play_key, steps=self.segment_steps
-        )
-        return self.update(learner, stream, segment, update_key, progress=progress)
-
-    @property
-    def return_discount(self) -> float:
-        """That of the advantages."""
-        return self.discount
-
-    @property
-    def gathering(self) -> Gathering:
-        """A segment in each environment, which goes on from where it stood."""
-        return Gathering(self.num_environments, self.segment_steps, onward=True)
-
-    def player(self, learner: PPOLearner) -> Actor[Any]:
-        """The policy as of the last update, no average."""
-        return learner.policy.actor()
-
-    def learn_from(
-        self,
-        learner: PPOLearner,
-        rows: HostRows,
-        key: Key[Array, ""],
-        *,
-        progress: Progress = 0.0,
-    ) -> tuple[PPOLearner, Experience, Metrics]:
-        """Learn from the segment."""
-        return self.update(learner, rows.stream, rows.segment, key, progress=progress)
-
-    def restarted(self, learner: PPOLearner, stream: Stream) -> PPOLearner:
-        """What the critic remembers is forgotten where episodes start, so the stream is enough."""
-        return eqx.tree_at(lambda learner: learner.stream, learner, stream)
+    def actor(
+        self, learner: PPOLearner, *, training: bool = False, greedy: bool = False
+    ) -> Actor[Any]:
+        """The average policy; in training the newest one plays."""
+        policy = learner.policy if training else learner.average
+        return policy.actor(greedy=greedy)
 
     def update(
         self,
         learner: PPOLearner,
-        stream: Stream,
-        segment: Segment,
+        experience: Experience,
         key: Key[Array, ""],
         *,
-        progress: Progress = 0.0,
-    ) -> tuple[PPOLearner, Experience, Metrics]:
-        """Learn from a segment that `learner.policy` played, from its stream up to `stream`."""
-        batch, scale, critic_memory = self._evaluate(learner, segment)
+        progress: Number = 0.0,
+    ) -> tuple[PPOLearner, Metrics]:
+        """Learn from rollouts that `learner.policy` played."""
+        batch, scale, critic_memory = self._evaluate(learner, experience)
         trained = eqx.tree_at(
             lambda trained: trained.critic,
             learner.trained,
             learner.critic.rescaled(learner.scale, scale),
         )
         trained, metrics = self._passes().run(trained, batch, key, rate=self._rate(progress))
-        experience = Experience(
-            segment.played_steps,
-            segment.played_ends,
-            all_finite((segment.observations, segment.rewards, metrics["gradient_norm"])),
-        )
         updates = learner.updates + 1
         average = self._averaged(learner.average, trained.policy, updates)
-        learner = PPOLearner(trained, average, scale, stream, critic_memory, updates)
-        return learner, experience, metrics
+        return PPOLearner(trained, average, scale, critic_memory, updates), metrics
 
-    def actor(self, learner: PPOLearner, *, greedy: bool = False) -> Actor[Any]:
-        """The average policy, ready to play."""
-        return learner.average.actor(greedy=greedy)
-
-    def encoding(self, environment: Environment[Any]) -> Encoding:
-        """How the networks are shown the observations and actions of `environment`."""
-        return encoding_of(environment, self.observation_scale, default=_OBSERVATION_SCALE)
+    def encoding(self, interface: Interface) -> Encoding:
+        """How the networks are shown the observations and actions of an environment."""
+        return encoding_of(interface, self.observation_scale, default=_OBSERVATION_SCALE)
 
     def _make_critic(
-        self, environment: Environment[Any], policy: HistoryPolicy, key: Key[Array, ""]
+        self, interface: Interface, policy: HistoryPolicy, key: Key[Array, ""]
     ) -> Critic:
-        encoding = self.encoding(environment)
+        if callable(self.critic):
+            return self.critic(interface, policy, key)
+        encoding = self.encoding(interface)
         kind = self.critic
         if kind == "auto":
             kind = "gru" if encoding.num_observations is None else "both"
@@ -245,36 +205,35 @@ class PPO(Method[PPOLearner]):
         return RecurrentCritic(**options)
 
     def _evaluate(
-        self, learner: PPOLearner, segment: Segment
+        self, learner: PPOLearner, experience: Experience
     ) -> tuple[Batch, ReturnScale, Float[Array, "N d"]]:
-        """What the policy and the critic that played the segment say of it."""
-        memory = learner.stream.memory
-        laws = learner.policy.laws(memory, segment.past, segment.observations, segment.actions)
-        values = learner.critic.values(learner.critic_memory, segment, laws)
+        """What the policy and the critic that were there say of the experience."""
+        distributions = learner.policy.distributions(
+            experience.start, experience.past, experience.observations, experience.actions
+        )
+        values = learner.critic.values(learner.critic_memory, experience, distributions)
         centre, spread = learner.scale.centre, learner.scale.spread
         now, following = (centre + spread * part for part in (values.now, values.following))
 
-        def advantages(trace: float) -> Float[Array, "T N"]:
+        def advantages(gae_lambda: Number) -> Float[Array, "T N"]:
             return generalised_advantages(
-                segment.rewards,
+                experience.rewards,
                 now,
                 following,
-                segment.terminated,
-                segment.ended,
+                experience.terminated,
+                experience.ended,
                 discount=self.discount,
-                trace=trace,
+                gae_lambda=gae_lambda,
             )
 
-        gains = advantages(self.trace)
-        targets = now + (gains if self.value_trace is None else advantages(self.value_trace))
-        played = jnp.ones_like(segment.ended) if segment.valid is None else segment.valid
-        scale = learner.scale.updated(targets, played, memory=self.scale_memory)
+        gains = advantages(self.gae_lambda)
+        targets = now + (gains if self.value_lambda is None else advantages(self.value_lambda))
+        scale = learner.scale.updated(targets, experience.valid, memory=self.return_scale_decay)
         batch = Batch(
-            segment,
-            memory,
+            experience,
             learner.critic_memory,
-            laws.log_probability(segment.actions),
-            standardised(gains, segment.valid),
+            distributions.log_probability(experience.actions),
+            standardised(gains, experience.valid),
             (targets - scale.centre) / scale.spread,
         )
         return batch, scale, values.memory
@@ -295,24 +254,24 @@ class PPO(Method[PPOLearner]):
         return Passes(
             epochs=self.epochs,
             minibatches=self.minibatches,
-            clip=self.clip,
-            entropy=self.entropy,
-            divergence_limit=self.divergence_limit,
+            clip_range=self.clip_range,
+            entropy_coefficient=self.entropy_coefficient,
+            target_kl=self.target_kl,
             policy_steps=optax.chain(
-                optax.clip_by_global_norm(self.gradient_clip),
+                optax.clip_by_global_norm(self.max_grad_norm),
                 adam_by_kind(
                     table=self.table_learning_rate,
                     network=self.learning_rate,
-                    b2=self.second_moment,
+                    b2=self.adam_b2,
                     eps=_ADAM_EPS,
                 ),
             ),
             critic_steps=optax.chain(
-                optax.clip_by_global_norm(self.gradient_clip),
+                optax.clip_by_global_norm(self.max_grad_norm),
                 optax.adam(self.critic_learning_rate, eps=_ADAM_EPS),
             ),
         )
 
-    def _rate(self, progress: Progress) -> Progress:
+    def _rate(self, progress: Number) -> Number:
         """What share of their first values the rates of the policy have."""
         return 1.0 if self.decay is None else 1 / (1 + (progress / self.decay) ** 2)

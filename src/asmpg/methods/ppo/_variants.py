@@ -2,12 +2,12 @@
 
 from typing import Any, Literal
 
-import equinox as eqx
 from jaxtyping import Array, Key
 
 from asmpg._support.checks import MOST_STATES, MOST_WIDTH, check_integer, check_number, check_one_of
-from asmpg.environments import Environment
-from asmpg.methods._kernels import POLICY_KINDS, PolicyKind, kernel_maker
+from asmpg.interop import Interface
+from asmpg.methods._kernels import KernelFactory, PolicyKind, check_policy, kernel_maker
+from asmpg.methods._method import structure
 from asmpg.methods.ppo._ppo import PPO, PPOLearner
 from asmpg.policies import (
     Actor,
@@ -25,45 +25,47 @@ class ASMPPO(PPO):
     """PPO on the marginal policy `p_t(a)` of an ASM policy: its agent state is integrated out.
 
     The kernels are tables where observations are finite (`policy="tabular"`), else a network that
-    makes a matrix of each observation (`"matrix"`); `"mlp"` is the paper's. Agents act by
-    `"sampling"` agent states, or by `"filtering"`, with the same law of actions.
+    makes a matrix of each observation (`"matrix"`); `"mlp"` is the paper's. A function of your own,
+    `policy(interface, num_states, key)`, makes any other `ASMPolicy`. Agents act by `"sampling"`
+    agent states, or by `"filtering"`, with the same distribution of actions.
     """
 
-    num_states: int = eqx.field(static=True, default=8)
-    policy: PolicyKind = eqx.field(static=True, default="auto")
-    hidden: int | None = eqx.field(static=True, default=None)
-    nu_scale: float = eqx.field(static=True, default=0.5)
-    stay: float = eqx.field(static=True, default=0.0)
-    act_by: ActBy = eqx.field(static=True, default="sampling")
+    num_states: int = structure(8)
+    policy: PolicyKind | KernelFactory = structure("auto")
+    hidden: int | None = structure(None)
+    nu_scale: float = 0.5
+    stay: float = 0.0
+    act_by: ActBy = structure("sampling")
 
     def __check_init__(self):
         check_integer("num_states", self.num_states, low=1, high=MOST_STATES)
-        check_one_of("policy", self.policy, POLICY_KINDS)
         if self.hidden is not None:
             check_integer("hidden", self.hidden, low=1, high=MOST_WIDTH)
         check_number("nu_scale", self.nu_scale, low=0)
         check_number("stay", self.stay)
+        check_policy(self.policy, self.stay)
         check_one_of("act_by", self.act_by, ("sampling", "filtering"))
 
-    def make_policy(self, environment: Environment[Any], key: Key[Array, ""]) -> FilteredPolicy:
-        """Fresh kernels."""
+    def make_policy(self, interface: Interface, key: Key[Array, ""]) -> FilteredPolicy:
         make = kernel_maker(
-            environment,
+            interface,
             self.policy,
             num_states=self.num_states,
             hidden=self.hidden,
             activation="tanh",
-            encoding=self.encoding(environment),
+            encoding=self.encoding(interface),
             nu_scale=self.nu_scale,
             stay=self.stay,
         )
         return FilteredPolicy(make(key))
 
-    def actor(self, learner: PPOLearner, *, greedy: bool = False) -> Actor[Any]:
-        """The policy, ready to play by sampling or by filtering."""
+    def actor(
+        self, learner: PPOLearner, *, training: bool = False, greedy: bool = False
+    ) -> Actor[Any]:
+        """The average policy, by sampling or by filtering; training is always by filtering."""
+        if training or self.act_by == "filtering":
+            return super().actor(learner, training=training, greedy=greedy)
         assert isinstance(learner.average, FilteredPolicy)
-        if self.act_by == "filtering":
-            return learner.average.actor(greedy=greedy)
         return learner.average.sampling_actor(greedy=greedy)
 
     def tables(self, learner: PPOLearner, *, greedy: bool = False) -> KernelTables | None:
@@ -73,7 +75,6 @@ class ASMPPO(PPO):
         return super().tables(learner, greedy=greedy)
 
     def kernels(self, learner: PPOLearner) -> ASMPolicy:
-        """The kernels that are filtered."""
         assert isinstance(learner.average, FilteredPolicy)
         return learner.average.kernels
 
@@ -84,27 +85,25 @@ class GRUPPO(PPO):
     Some rates have defaults of their own, which suit it better.
     """
 
-    value_trace: float | None = eqx.field(static=True, default=0.98)
-    learning_rate: float = eqx.field(static=True, default=4e-4)
-    second_moment: float = eqx.field(static=True, default=0.999)
-    decay: float | None = eqx.field(static=True, default=0.55)
-    critic_learning_rate: float = eqx.field(static=True, default=3e-3)
-    width: int = eqx.field(static=True, default=64)
+    value_lambda: float | None = 0.98
+    learning_rate: float = 4e-4
+    adam_b2: float = 0.999
+    decay: float | None = 0.55
+    critic_learning_rate: float = 3e-3
+    width: int = structure(64)
 
     def __check_init__(self):
         check_integer("width", self.width, low=1, high=MOST_WIDTH)
 
-    def make_policy(self, environment: Environment[Any], key: Key[Array, ""]) -> GRUPolicy:
-        """A fresh network."""
-        return GRUPolicy(width=self.width, encoding=self.encoding(environment), key=key)
+    def make_policy(self, interface: Interface, key: Key[Array, ""]) -> GRUPolicy:
+        return GRUPolicy(width=self.width, encoding=self.encoding(interface), key=key)
 
 
 class MemorylessPPO(PPO):
     """PPO of a policy that sees the last observation only."""
 
-    def make_policy(self, environment: Environment[Any], key: Key[Array, ""]) -> MemorylessPolicy:
-        """A table of zeros, or a fresh network."""
-        return MemorylessPolicy(encoding=self.encoding(environment), key=key)
+    def make_policy(self, interface: Interface, key: Key[Array, ""]) -> MemorylessPolicy:
+        return MemorylessPolicy(encoding=self.encoding(interface), key=key)
 
     def tables(self, learner: PPOLearner, *, greedy: bool = False) -> KernelTables | None:
         """The policy with the last observation for an agent state, where those are finite."""

@@ -1,9 +1,8 @@
-"""How far a seed has come, which of its policies is the best, and what it goes on from."""
+"""How far a seed has come, which of its policies is the best, and what it resumes from."""
 
 import dataclasses
 import math
-
-from asmpg.training._program import SeedState
+from typing import Any
 
 #: A policy is worse than another if its mean return is, by this many standard errors of each.
 _CLEARLY = 2.0
@@ -12,7 +11,7 @@ _ROUNDING = 1e-6
 
 
 @dataclasses.dataclass(frozen=True)
-class Standing:
+class SeedStatus:
     """Evaluations and steps so far and the last value; the same at the best evaluation.
 
     A value is the return that is optimised: exact where that is known, else the mean over the
@@ -27,7 +26,7 @@ class Standing:
     best_value: float | None = None
     proven: float | None = None
 
-    def after(self, steps: int, value: float, error: float) -> "Standing":
+    def after(self, steps: int, value: float, error: float) -> "SeedStatus":
         """One evaluation later, which found `value` with standard error `error`.
 
         It is the best so far unless it is clearly worse than an earlier one: of policies that the
@@ -41,14 +40,14 @@ class Standing:
         if math.isfinite(lower) and (proven is None or lower > proven):
             proven = lower
         if proven is None or value + noise >= proven - _ROUNDING * abs(proven):
-            return Standing(count, steps, value, count, steps, value, proven)
+            return SeedStatus(count, steps, value, count, steps, value, proven)
         return dataclasses.replace(self, evaluations=count, steps=steps, value=value, proven=proven)
 
     @property
-    def at_best(self) -> "Standing":
-        """The standing at the best evaluation."""
+    def at_best(self) -> "SeedStatus":
+        """The status at the best evaluation."""
         best = (self.best_evaluations, self.best_steps, self.best_value)
-        return Standing(*best, *best)
+        return SeedStatus(*best, *best)
 
     @property
     def improved(self) -> bool:
@@ -58,8 +57,8 @@ class Standing:
 
 @dataclasses.dataclass(frozen=True)
 class SavedSeed:
-    """The last state of a seed, its best one, and its standing."""
+    """The last state of a seed, its best one, and its status."""
 
-    last: SeedState
-    best: SeedState
-    standing: Standing
+    last: Any
+    best: Any
+    status: SeedStatus

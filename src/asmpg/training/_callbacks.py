@@ -2,11 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
-from asmpg.training._config import RunConfig
+from asmpg.runs import Row, RunConfig
 from asmpg.training._score import Score
-
-#: The metrics of one seed at one evaluation, by the names of the columns of `metrics.csv`.
-Row = dict[str, int | float]
 
 
 class Callback:
@@ -35,22 +32,18 @@ class Callbacks(Callback):
         self._callbacks = list(callbacks)
 
     def on_start(self, config: RunConfig, score: Score, latest: Mapping[int, Row]) -> None:
-        """Pass it on."""
         for callback in self._callbacks:
             callback.on_start(config, score, latest)
 
     def on_compile(self) -> None:
-        """Pass it on."""
         for callback in self._callbacks:
             callback.on_compile()
 
     def on_compiled(self, seconds: float) -> None:
-        """Pass it on."""
         for callback in self._callbacks:
             callback.on_compiled(seconds)
 
     def on_evaluation(self, seed: int, row: Row) -> None:
-        """Pass it on."""
         for callback in self._callbacks:
             callback.on_evaluation(seed, row)
 

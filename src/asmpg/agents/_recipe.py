@@ -4,9 +4,9 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from asmpg.interop import DescribedEnvironment, Interface
+from asmpg.interop import Interface
 from asmpg.methods import Method
-from asmpg.training._config import RunConfig
+from asmpg.runs import RunConfig
 
 _FORMAT = "asmpg agent 1"
 
@@ -22,11 +22,6 @@ class Recipe:
     def method(self) -> Method[Any]:
         """What has learned."""
         return self.config.make_method()
-
-    @property
-    def environment(self) -> DescribedEnvironment:
-        """What it has learned in, as far as an agent must know."""
-        return DescribedEnvironment(self.interface)
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it."""

@@ -6,16 +6,11 @@ import json
 from collections.abc import Mapping
 from typing import Any, Literal, cast
 
-import equinox as eqx
-import jax.numpy as jnp
-
 from asmpg._support.checks import check_integer, check_one_of, shown
-from asmpg.environments import Environment
-from asmpg.interop import DescribedEnvironment, Interface, Place, find_place, is_on_host
-from asmpg.methods import PAPER_SEEDS, PRESETS, Method
-from asmpg.training._memory import check_memory
-from asmpg.training._program import Program
-from asmpg.training._standing import Standing
+from asmpg.environments import Environment, make, registered_names
+from asmpg.interop import Interface, ResolvedEnvironment, is_on_host, resolve
+from asmpg.methods import PAPER_SEEDS, PRESETS, Method, Preset, preset_name
+from asmpg.runs._status import SeedStatus
 
 #: Stands for a number that is the preset's, until the configuration is made.
 _OF_THE_METHOD = cast(int, None)
@@ -48,16 +43,19 @@ class RunConfig:
     if `greedy`. Where environments are stepped on the host, which is slow, the defaults are ten
     evaluations of 30 episodes after the first one.
 
-    `environment` is one of ours by name, or an id of Gymnasium, stepped on the host with the given
-    `vectorization`. A run on disk records the `interface` of its environment, so that its agents
-    need nothing else.
+    `environment` is whatever `learn` takes: one of ours by name, a Gymnasium id, stepped on the
+    host with the given `vectorization`, or an object. `method` is a name or a method of your own.
+    Options go with names. A run on disk records the `interface` of its environment, so that its
+    agents need nothing else; `method_by_name` is false where its method cannot be made again from
+    what is on disk.
 
     >>> RunConfig("CheeseMaze", method_options={"num_states": 4}, steps=100_000)
+    >>> RunConfig(my_environment, method=MyPPO(num_states=4))
     """
 
-    environment: str
+    environment: Any
     environment_options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    method: str = "asm-ppo"
+    method: str | Method[Any] = "asm-ppo"
     method_options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     seeds: tuple[int, ...] = PAPER_SEEDS
     steps: int = _OF_THE_METHOD
@@ -66,11 +64,14 @@ class RunConfig:
     greedy: bool = False
     vectorization: Literal["sync", "async"] = "sync"
     interface: Interface | None = None
+    method_by_name: bool = True
 
     def __post_init__(self):
-        _check_kind("environment", self.environment, str, "a name")
-        check_one_of("method", self.method, tuple(PRESETS))
-        preset = PRESETS[self.method]
+        if self.environment is None or self.environment == "":
+            raise ValueError(
+                f"environment must be a name or an environment, got {self.environment!r}"
+            )
+        preset = self._check_method()
         steps = self._or_default("steps", preset.steps)
         check_integer("steps", steps, low=1, high=_MOST_STEPS)
         on_host = is_on_host(self.environment) if self.interface is None else self.interface.on_host
@@ -91,64 +92,123 @@ class RunConfig:
             )
         check_integer("evaluation_episodes", self.evaluation_episodes, low=1, high=_MOST_EPISODES)
         _check_kind("greedy", self.greedy, bool, "True or False")
+        _check_kind("method_by_name", self.method_by_name, bool, "True or False")
         check_one_of("vectorization", self.vectorization, ("sync", "async"))
+
+    def _check_method(self) -> Preset:
+        """How long such a method is run where nobody says."""
+        if isinstance(self.method, Method):
+            if self.method_options:
+                raise ValueError(
+                    "method_options go with the name of a method; "
+                    f"got: {', '.join(self.method_options)}"
+                )
+            name = preset_name(self.method)
+            return PRESETS["asm-ppo" if name is None else name]
+        if not self.method_by_name:
+            _check_kind("method", self.method, str, "a name")
+            return PRESETS["asm-ppo"]
+        check_one_of("method", self.method, tuple(PRESETS))
+        return PRESETS[self.method]
 
     def _or_default(self, name: str, default: int) -> int:
         if getattr(self, name) is None:
             object.__setattr__(self, name, default)
         return getattr(self, name)
 
-    def place(self, given: object | None = None, *, trust: bool = True) -> Place:
-        """The environment, ready to be trained in: `given`, or what the name stands for.
+    @property
+    def environment_name(self) -> str:
+        """What people call the environment."""
+        if isinstance(self.environment, str):
+            return self.environment
+        known = getattr(self.environment, "name", None)
+        return self.interface.name if self.interface is not None else str(known)
+
+    @property
+    def method_name(self) -> str:
+        """What people call the method: a registered name, or that of its class."""
+        if isinstance(self.method, str):
+            return self.method
+        return preset_name(self.method) or type(self.method).__name__
+
+    def with_objects(
+        self, environment: object | None = None, method: Method[Any] | None = None
+    ) -> "RunConfig":
+        """With objects in the place of what could not be written down."""
+        changes: dict[str, Any] = {}
+        if environment is not None:
+            changes |= {"environment": environment, "environment_options": {}}
+        if method is not None:
+            changes |= {"method": method, "method_options": {}}
+        return dataclasses.replace(self, **changes) if changes else self
+
+    def resolve(self, *, trust: bool = True) -> ResolvedEnvironment:
+        """The environment, ready to be trained in.
 
         Without `trust`, as for names out of files, no module that an id names is imported.
         """
-        if given is None and self.interface is not None and not self.interface.by_name:
+        by_name = self.interface is None or self.interface.by_name
+        if isinstance(self.environment, str) and not by_name:
             raise ValueError(
                 f"environment must be handed in again: that of this run, {self.environment}, was "
                 "given in Python"
             )
-        return find_place(
-            self.environment if given is None else given,
-            self.environment_options if given is None else {},
-            name=self.environment,
+        return resolve(
+            self.environment,
+            self.environment_options,
+            name=None if self.interface is None else self.interface.name,
             vectorization=self.vectorization,
             trust=trust,
         )
 
-    def recording(self, place: Place, *, given: bool) -> "RunConfig":
-        """With the interface of `place`, which was `given` in Python or made by its name."""
-        interface = dataclasses.replace(place.interface, by_name=not given)
-        return dataclasses.replace(self, interface=interface)
+    def recording(self, resolved: ResolvedEnvironment) -> "RunConfig":
+        """With all that must be on disk to make agents, and to resume, later on."""
+        interface = dataclasses.replace(resolved.interface, by_name=self._rebuilds_environment())
+        return dataclasses.replace(
+            self, interface=interface, method_by_name=self._described_method()[2]
+        )
 
     def make_method(self) -> Method[Any]:
         """The method with its options."""
-        preset = PRESETS[self.method]
-        accepted = [field.name for field in dataclasses.fields(preset.method)]
-        for name in self.method_options:
-            check_one_of(f"options of {self.method}", name, accepted)
-        return preset.method(**{**preset.options, **self.method_options})
+        if isinstance(self.method, Method):
+            return self.method
+        if not self.method_by_name:
+            raise ValueError(
+                f"method must be handed in again: that of this run, {self.method}, was given in "
+                "Python and cannot be made from what is on disk"
+            )
+        return PRESETS[self.method].make(self.method_options, name=self.method)
 
-    def described(self) -> Environment[Any]:
-        """The environment, or its description where that is recorded: enough for its agents."""
-        if self.interface is not None:
-            return DescribedEnvironment(self.interface)
-        return self.place(trust=False).environment
+    def _rebuilds_environment(self) -> bool:
+        """Whether name and options are enough to make the environment again, from JSON as well."""
+        if isinstance(self.environment, str):
+            return self.interface is None or self.interface.by_name
+        environment = self.environment
+        if not isinstance(environment, Environment) or environment.name not in registered_names():
+            return False
+        try:
+            options = environment.options()
+            json.dumps(options, allow_nan=False)
+            again = make(environment.name, **options)
+        except (ValueError, TypeError, AttributeError):
+            return False
+        return type(again) is type(environment) and again.options() == options
 
-    def build(self, environment: Environment[Any] | None = None) -> Program:
-        """The compiled program of this run; a `ValueError` if its parts do not go together."""
-        environment = self.described() if environment is None else environment
-        learning = self.make_method()
-        program = Program(
-            environment,
-            learning,
-            jnp.asarray(self.steps, jnp.int32),
-            evaluation_episodes=self.evaluation_episodes,
-            greedy=self.greedy,
-            discount=getattr(learning, "discount", 0.99),
-        )
-        check_memory(program, eqx.filter_eval_shape(program.start, jnp.zeros((), jnp.int32)))
-        return program
+    def _described_method(self) -> tuple[str, dict[str, Any], bool]:
+        """Name and options of the method as JSON can hold them, and whether they are enough."""
+        if isinstance(self.method, str) and not self.method_by_name:
+            return self.method, dict(self.method_options), False
+        method = self.make_method()
+        options = {field.name: getattr(method, field.name) for field in dataclasses.fields(method)}
+        name = self.method_name
+        if not isinstance(self.method, str) and preset_name(method) is None:
+            kind = type(method)
+            return f"{kind.__module__}.{kind.__qualname__}", _plain(options), False
+        try:
+            json.dumps(options, allow_nan=False)
+        except (TypeError, ValueError):
+            return name, _plain(options), False
+        return name, options, True
 
     @functools.cached_property
     def evaluation_steps(self) -> tuple[int, ...]:
@@ -162,17 +222,26 @@ class RunConfig:
         """When the first evaluation is due after that at `steps`."""
         return min(self.steps, (steps // self.evaluate_every + 1) * self.evaluate_every)
 
-    def finished(self, standing: Standing) -> bool:
+    def finished(self, status: SeedStatus) -> bool:
         """Whether a seed has had its last evaluation."""
-        return standing.evaluations > 0 and standing.steps >= self.steps
+        return status.evaluations > 0 and status.steps >= self.steps
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it, the method's options in full."""
-        preset = PRESETS[self.method]
-        defaults = {field.name: field.default for field in dataclasses.fields(preset.method)}
-        options = {**defaults, **preset.options, **self.method_options}
+        method, options, by_name = self._described_method()
         config = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        config |= {"method_options": options}
+        config |= {
+            "environment": self.environment_name,
+            "method": method,
+            "method_options": options,
+        }
+        if not isinstance(self.environment, str):
+            rebuilds = self._rebuilds_environment()
+            config["environment_options"] = self.environment.options() if rebuilds else {}
+        if by_name:
+            del config["method_by_name"]
+        else:
+            config["method_by_name"] = False
         if self.interface is None:
             del config["interface"], config["vectorization"]
         else:
@@ -188,8 +257,8 @@ class RunConfig:
         known = [field.name for field in dataclasses.fields(cls)]
         for name in config:
             check_one_of("keys of the configuration", name, known)
-        if "environment" not in config:
-            raise ValueError("the configuration must have an environment")
+        _check_kind("environment", config.get("environment"), str, "a name")
+        _check_kind("method", config.get("method", ""), str, "a name")
         fields = {name: _frozen(value, name) for name, value in config.items()}
         if fields.get("interface") is not None:
             fields["interface"] = Interface.from_dict(fields["interface"])
@@ -210,6 +279,19 @@ class RunConfig:
             for key in {**mine, **others}
             if mine.get(key) != others.get(key)
         ]
+
+
+def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options with the name of what JSON cannot hold in its place."""
+
+    def plain(value: Any) -> Any:
+        try:
+            return json.loads(json.dumps(value, allow_nan=False))
+        except (TypeError, ValueError):
+            named = value if hasattr(value, "__qualname__") else type(value)
+            return f"{named.__module__}.{named.__qualname__}"
+
+    return {name: plain(value) for name, value in options.items()}
 
 
 def _check_kind(name: str, value: object, kind: type, accepted: str) -> None:

@@ -12,20 +12,20 @@ from jaxtyping import Array, Bool, Float, Int, Shaped
 from numpy.typing import ArrayLike
 
 from asmpg._support.checks import check_integer
-from asmpg.environments import Space
-from asmpg.policies import Actor, ASMPolicy, actor
-from asmpg.training import _kernels
-from asmpg.training._agent_arguments import (
+from asmpg.agents import _kernels
+from asmpg.agents._arguments import (
     memory_batch,
     observation_batch,
     reward_batch,
     start_batch,
 )
-from asmpg.training._checkpoint import save
-from asmpg.training._recipe import Recipe
+from asmpg.agents._recipe import Recipe
+from asmpg.environments import Space
+from asmpg.policies import Actor, ASMPolicy, actor
+from asmpg.runs import save_checkpoint
 
 if TYPE_CHECKING:
-    from asmpg.training._result import TrainingResult
+    from asmpg.training import TrainingResult
 
 
 class Agent:
@@ -131,7 +131,7 @@ class Agent:
         *,
         time: SupportsIndex | None = None,
     ) -> Float[np.ndarray, " S"]:
-        """`nu(. | state, action, observation)`: the law of the next agent state.
+        """`nu(. | state, action, observation)`: the distribution of the next agent state.
 
         `state` and `action` are `None` at the start of an episode. `time`, the number of actions
         played, matters to time-indexed policies only.
@@ -146,7 +146,7 @@ class Agent:
         given: _kernels.KernelInput | None = None,
         time: SupportsIndex | None = None,
     ) -> Float[np.ndarray, " A"]:
-        """`phi(. | state)`: the law of the action in agent state `state`.
+        """`phi(. | state)`: the distribution of the action in agent state `state`.
 
         The action of a joint kernel depends on the input as well: it is `given` as the first three
         arguments of `nu`. `time` is as for `nu`.
@@ -162,7 +162,7 @@ class Agent:
         """
         if self._recipe is None:
             raise ValueError("only an agent from training can be saved, not one made of a policy")
-        save(path, self._learned, self._recipe.to_dict())
+        save_checkpoint(path, self._learned, self._recipe.to_dict())
 
     def _read(self, observation: ArrayLike) -> ArrayLike:
         # For our own environments, `observation_batch` says all there is to say.

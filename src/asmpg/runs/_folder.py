@@ -8,9 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-import equinox as eqx
-import jax.numpy as jnp
-
 from asmpg._support.checks import check_integer, check_number
 from asmpg._support.errors import CheckpointError, TrainingError
 from asmpg._support.files import (
@@ -22,14 +19,19 @@ from asmpg._support.files import (
     write_atomically,
 )
 from asmpg._support.machine import versions
-from asmpg.methods import PRESETS
-from asmpg.training._callback import Row
-from asmpg.training._checkpoint import load, load_meta, save
-from asmpg.training._config import RunConfig
-from asmpg.training._learned import blank_learner, with_learned
-from asmpg.training._metrics import MetricsWriter, columns, digests, read_rows, write_rows
-from asmpg.training._program import Program, SeedState
-from asmpg.training._standing import SavedSeed, Standing
+from asmpg.methods import Method
+from asmpg.runs._checkpoint import load_checkpoint, load_meta, save_checkpoint
+from asmpg.runs._config import RunConfig
+from asmpg.runs._metrics import (
+    MetricsWriter,
+    Row,
+    columns,
+    digests,
+    read_columns,
+    read_rows,
+    write_rows,
+)
+from asmpg.runs._status import SavedSeed, SeedStatus
 
 #: The last state of a seed, or that of its best evaluation.
 Which = Literal["best", "last"]
@@ -41,7 +43,7 @@ class RunFolder:
     """The folder of a run; `RunFolder(path)` opens one that is there.
 
     Rows are written before the checkpoint they belong to, and rows without one count for nothing:
-    whenever the process dies, the run goes on from its checkpoints as if nothing had happened.
+    whenever the process dies, the run resumes from its checkpoints as if nothing had happened.
     """
 
     def __init__(self, path: str | Path):
@@ -49,7 +51,7 @@ class RunFolder:
         self.path = Path(path)
         self.metrics_path = self.path / "metrics.csv"
         self.config = _read_config(self.path)
-        self.columns = _columns(self.config)
+        self.columns = _columns(self.config, self.metrics_path)
         self._lock: int | None = None
 
     @classmethod
@@ -72,7 +74,7 @@ class RunFolder:
                 write_atomically(
                     path / "config.json", lambda file: file.write(f"{text}\n".encode())
                 )
-                write_rows(path / "metrics.csv", _columns(config), [])
+                write_rows(path / "metrics.csv", _columns(config, path / "metrics.csv"), [])
             except BaseException:
                 (path / "config.json").unlink(missing_ok=True)
                 if made:
@@ -103,16 +105,16 @@ class RunFolder:
         """The rows of `metrics.csv`; those up to the checkpoints are compared with them."""
         # Rows are written before checkpoints: read in this order, none can be missing.
         both: tuple[Which, ...] = ("last", "best")
-        checks: list[tuple[int, Which, Standing, str]] = [
-            (seed, which, *self._status(seed, which))
+        checks: list[tuple[int, Which, SeedStatus, str]] = [
+            (seed, which, *self._read_status(seed, which))
             for seed in self.config.seeds
             for which in both
             if self.checkpoint_path(seed, which).exists()
         ]
         rows = read_rows(self.metrics_path, self.columns)
         by_seed = self._by_seed(rows)
-        for seed, which, standing, digest in checks:
-            self._check_rows(by_seed[seed], seed, which, standing.evaluations, digest)
+        for seed, which, status, digest in checks:
+            self._check_rows(by_seed[seed], seed, which, status.evaluations, digest)
         return rows
 
     def write_rows(self, rows: Iterable[Row]) -> None:
@@ -128,59 +130,57 @@ class RunFolder:
         """Where a checkpoint of `seed` lies."""
         return self.path / "checkpoints" / f"seed-{seed}" / f"{which}.npz"
 
-    def standing(self, seed: int, which: Which = "last") -> Standing:
+    def status(self, seed: int, which: Which = "last") -> SeedStatus:
         """How far `seed` had come at its last checkpoint, or at its best."""
         exists = self.checkpoint_path(seed, which).exists()
-        return self._status(seed, which)[0] if exists else Standing()
+        return self._read_status(seed, which)[0] if exists else SeedStatus()
 
-    def _status(self, seed: int, which: Which) -> tuple[Standing, str]:
+    def _read_status(self, seed: int, which: Which) -> tuple[SeedStatus, str]:
         path = self.checkpoint_path(seed, which)
         return _read_meta(path, seed, load_meta(path))
 
     def finished(self) -> bool:
         """Whether every seed has all its evaluations."""
-        return all(self.config.finished(self.standing(seed)) for seed in self.config.seeds)
+        return all(self.config.finished(self.status(seed)) for seed in self.config.seeds)
 
-    def save(
-        self, seed: int, which: Which, state: SeedState, standing: Standing, digest: str
-    ) -> None:
+    def save(self, seed: int, which: Which, state: Any, status: SeedStatus, digest: str) -> None:
         """Write a checkpoint, with the checksum of the rows that led there."""
         self.check_in_place()
         path = self.checkpoint_path(seed, which)
         for folder in (path.parent.parent, path.parent):
             folder.mkdir(exist_ok=True)
-        save(path, state, {"seed": seed, "rows": digest, **dataclasses.asdict(standing)})
+        save_checkpoint(path, state, {"seed": seed, "rows": digest, **dataclasses.asdict(status)})
 
-    def load(self, program: Program, seed: int, which: Which) -> tuple[SeedState, Standing]:
-        """Read a checkpoint."""
-        return self._load(program, seed, which)[:2]
+    def load(self, like: Any, seed: int, which: Which) -> tuple[Any, SeedStatus]:
+        """Read a checkpoint into the shape of `like`."""
+        return self._load(like, seed, which)[:2]
 
-    def _load(self, program: Program, seed: int, which: Which) -> tuple[SeedState, Standing, str]:
-        like = eqx.filter_eval_shape(program.start, jnp.zeros((), jnp.int32))
+    def _load(self, like: Any, seed: int, which: Which) -> tuple[Any, SeedStatus, str]:
         path = self.checkpoint_path(seed, which)
-        state, meta = load(path, like)
+        state, meta = load_checkpoint(path, like)
         return state, *_read_meta(path, seed, meta)
 
-    def load_learned(self, program: Program, seed: int, which: Which) -> Any:
-        """The part of a checkpoint that acts, in a learner that lacks the rest of it."""
+    def load_part(self, like: Any, seed: int, which: Which, *, within: str) -> Any:
+        """Read the part of a checkpoint that lies `within` a place of it."""
         path = self.checkpoint_path(seed, which)
-        learner = blank_learner(program.method, program.environment)
-        name = program.method.learned
-        learned, meta = load(path, getattr(learner, name), within=f"learner/{name}/")
+        part, meta = load_checkpoint(path, like, within=within)
         _read_meta(path, seed, meta)
-        return with_learned(program.method, learner, learned)
+        return part
 
-    def restore(self, program: Program) -> tuple[dict[int, SavedSeed], list[Row]]:
-        """Every seed that has a checkpoint, and the rows that led there; later ones are dropped."""
+    def restore(self, like: Any) -> tuple[dict[int, SavedSeed], list[Row]]:
+        """Every seed that has a checkpoint, and the rows that led there; later ones are dropped.
+
+        `like` is the state of a seed, or its shapes.
+        """
         rows = read_rows(self.metrics_path, self.columns)
         saved, kept = {}, []
         for seed in self.config.seeds:
             if not self.checkpoint_path(seed, "last").exists():
                 continue
-            last, standing, digest = self._load(program, seed, "last")
-            best, at_best, best_digest = self._load(program, seed, "best")
-            own = [row for row in rows if row["seed"] == seed][: standing.evaluations]
-            self._check_rows(own, seed, "last", standing.evaluations, digest)
+            last, status, digest = self._load(like, seed, "last")
+            best, at_best, best_digest = self._load(like, seed, "best")
+            own = [row for row in rows if row["seed"] == seed][: status.evaluations]
+            self._check_rows(own, seed, "last", status.evaluations, digest)
             self._check_rows(own, seed, "best", at_best.evaluations, best_digest)
             for name in ("steps", "episodes", "updates"):
                 if own[-1][name] != int(getattr(last, name)):
@@ -188,7 +188,7 @@ class RunFolder:
                         f"it counts {own[-1][name]} {name} of seed {seed} at evaluation "
                         f"{len(own)}, its checkpoint {int(getattr(last, name))}"
                     )
-            saved[seed] = SavedSeed(last, best, standing)
+            saved[seed] = SavedSeed(last, best, status)
             kept += own
         self.write_rows(kept)
         return saved, kept
@@ -227,8 +227,10 @@ class RunFolder:
         return CheckpointError(f"{self.metrics_path} is damaged: {reason}")
 
 
-def _columns(config: RunConfig) -> tuple[str, ...]:
-    return columns(PRESETS[config.method].method.metric_names)
+def _columns(config: RunConfig, path: Path) -> tuple[str, ...]:
+    if not isinstance(config.method, Method) and not config.method_by_name:
+        return read_columns(path)
+    return columns(config.make_method().metric_names)
 
 
 def _read_config(path: Path) -> RunConfig:
@@ -238,7 +240,8 @@ def _read_config(path: Path) -> RunConfig:
     content = read_json(file)
     with naming(file):
         config = RunConfig.from_dict(content["config"])
-        config.make_method()
+        if config.method_by_name:
+            config.make_method()
     return config
 
 
@@ -260,14 +263,14 @@ def _taken(folder: RunFolder, config: RunConfig) -> str:
         )
     if folder.finished():
         return f"{folder.path} holds this very run, finished; choose another folder to repeat it"
-    return f"{folder.path} holds this very run, unfinished; go on with --resume {folder.path}"
+    return f"{folder.path} holds this very run, unfinished; resume it with --resume {folder.path}"
 
 
-def _read_meta(path: Path, seed: int, meta: dict[str, Any]) -> tuple[Standing, str]:
-    """The standing in a checkpoint, and the checksum of the rows that led there."""
+def _read_meta(path: Path, seed: int, meta: dict[str, Any]) -> tuple[SeedStatus, str]:
+    """The status in a checkpoint, and the checksum of the rows that led there."""
     if meta.get("seed") != seed:
         raise CheckpointError(f"{path} does not fit: it is not of seed {seed}")
-    hints = typing.get_type_hints(Standing)
+    hints = typing.get_type_hints(SeedStatus)
     with naming(path, "does not fit"):
         digest = meta["rows"]
         if not isinstance(digest, str):
@@ -275,13 +278,13 @@ def _read_meta(path: Path, seed: int, meta: dict[str, Any]) -> tuple[Standing, s
         known = {name: value for name, value in meta.items() if name not in ("seed", "rows")}
         for name, value in known.items():
             _check_kind(name, value, hints.get(name))
-        standing = Standing(**known)
-        if not 1 <= standing.best_evaluations <= standing.evaluations:
+        status = SeedStatus(**known)
+        if not 1 <= status.best_evaluations <= status.evaluations:
             raise ValueError(
-                f"best_evaluations must be an integer in [1, {standing.evaluations}], "
-                f"got {standing.best_evaluations}"
+                f"best_evaluations must be an integer in [1, {status.evaluations}], "
+                f"got {status.best_evaluations}"
             )
-    return standing, digest
+    return status, digest
 
 
 def _check_kind(name: str, value: Any, kind: Any) -> None:

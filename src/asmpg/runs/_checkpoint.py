@@ -27,7 +27,7 @@ _HEADING = re.compile(
 )
 
 
-def save(path: str | os.PathLike[str], tree: Any, meta: dict[str, Any]) -> None:
+def save_checkpoint(path: str | os.PathLike[str], tree: Any, meta: dict[str, Any]) -> None:
     """Write the arrays of `tree`, named by their place in it, and `meta`, atomically.
 
     Typed PRNG keys are stored as `jax.random.key_data`. Equal contents give equal files.
@@ -42,10 +42,10 @@ def save(path: str | os.PathLike[str], tree: Any, meta: dict[str, Any]) -> None:
     write_atomically(Path(path), write)
 
 
-def load(
+def load_checkpoint(
     path: str | os.PathLike[str], like: Tree, *, within: str = ""
 ) -> tuple[Tree, dict[str, Any]]:
-    """Read what `save` wrote, into the shape of `like`: arrays or `jax.ShapeDtypeStruct`s.
+    """Read what `save_checkpoint` wrote, into the shape of `like`: arrays or `ShapeDtypeStruct`s.
 
     With `within`, say `learner/policy/`, `like` is that part of what was saved, and the rest is not
     looked at.

@@ -7,9 +7,9 @@ import numpy as np
 from jaxtyping import Array, Float, Shaped
 from numpy.typing import ArrayLike
 
+from asmpg.agents._arguments import index, observation_batch
 from asmpg.environments import Space
 from asmpg.policies import AgentMemory, ASMPolicy, TimeIndexedPolicy
-from asmpg.training._agent_arguments import index, observation_batch
 
 #: Agent state, action and observation: what `nu` looks at. The first two are `None` at the start.
 KernelInput = tuple[SupportsIndex | None, SupportsIndex | None, ArrayLike]
@@ -18,7 +18,7 @@ KernelInput = tuple[SupportsIndex | None, SupportsIndex | None, ArrayLike]
 def nu(
     policy: ASMPolicy, space: Space, given: KernelInput, time: SupportsIndex | None
 ) -> Float[np.ndarray, " S"]:
-    """The law of the next agent state."""
+    """The distribution of the next agent state."""
     return np.exp(np.asarray(policy.log_nu(*_input(policy, space, given, time))))
 
 
@@ -29,7 +29,7 @@ def phi(
     given: KernelInput | None,
     time: SupportsIndex | None,
 ) -> Float[np.ndarray, " A"]:
-    """The law of the action in agent state `state`."""
+    """The distribution of the action in agent state `state`."""
     kernels = policy.steps if isinstance(policy, TimeIndexedPolicy) else policy
     if given is not None:
         memory, seen = _input(policy, space, given, time)

@@ -13,9 +13,25 @@ import numpy as np
 
 from asmpg._support.errors import CheckpointError
 from asmpg._support.files import read_text, write_atomically
-from asmpg.training._callback import Callback, Row
-from asmpg.training._program import MEASURES
 
+#: The metrics of one seed at one evaluation, by the names of the columns of `metrics.csv`.
+Row = dict[str, int | float]
+#: What every evaluation measures, whatever the method.
+#:
+#: Returns are averages over fresh episodes; `reward_per_step` is pooled, all rewards over all
+#: steps; `standard_error` is that of the return that is optimised. The exact values, for finite
+#: models and finite memories, are free of noise, and NaN elsewhere. The method's own numbers are
+#: averages over the updates since the last evaluation, NaN without one.
+MEASURES = (
+    "discounted_return",
+    "undiscounted_return",
+    "reward_per_step",
+    "episode_length",
+    "standard_error",
+    "exact_discounted",
+    "exact_undiscounted",
+    "exact_reward_per_step",
+)
 _COUNTS = ("seed", "steps", "episodes", "updates")
 _TIME = "wall_seconds"
 
@@ -32,6 +48,17 @@ def make_row(columns: Sequence[str], seed: int, place: int, numbers: Mapping[str
     """The row of one seed, the entry at `place` of each numpy array."""
     counts = {"seed": seed} | {name: int(numbers[name][place]) for name in _COUNTS[1:]}
     return counts | {name: _shortest(numbers[name][place]) for name in columns[len(_COUNTS) :]}
+
+
+def read_columns(path: Path) -> tuple[str, ...]:
+    """The heading of the file."""
+    heading = read_text(path).split("\n")[0].removesuffix("\r").split(",") if path.exists() else []
+    known = (*_COUNTS, *MEASURES)
+    if tuple(heading[: len(known)]) != known or heading[-1] != _TIME:
+        raise CheckpointError(
+            f"{path} is damaged: its first line must start with {','.join(known)}"
+        )
+    return tuple(heading)
 
 
 def read_rows(path: Path, columns: Sequence[str]) -> list[Row]:
@@ -63,7 +90,7 @@ def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Row]) -> None:
     write_atomically(path, lambda file: file.write(text.encode()))
 
 
-class MetricsWriter(Callback):
+class MetricsWriter:
     """Appends each row as soon as it is known, and remembers its checksum."""
 
     def __init__(
@@ -77,8 +104,8 @@ class MetricsWriter(Callback):
         for row in rows:
             self._remember(row)
 
-    def on_evaluation(self, seed: int, row: Row) -> None:
-        """Append the row."""
+    def append(self, row: Row) -> None:
+        """Write one more row."""
         self._remember(row)
         self._check()
         # Not "ab", which would make a file that is gone anew, without its earlier rows.

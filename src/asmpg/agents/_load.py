@@ -1,0 +1,147 @@
+"""From a run on disk, or a file, to an agent."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+
+from asmpg._support.checks import check_one_of
+from asmpg._support.errors import CheckpointError
+from asmpg._support.files import naming
+from asmpg.agents._agent import Agent
+from asmpg.agents._recipe import Recipe
+from asmpg.environments import Discrete
+from asmpg.interop import Interface
+from asmpg.methods import Method
+from asmpg.runs import RunConfig, RunFolder, SeedStatus, Which, load_checkpoint, load_meta
+
+_NOT_AN_AGENT = "is not an agent, or is damaged"
+
+
+def load(
+    run: str | Path,
+    *,
+    seed: int | None = None,
+    which: Which = "best",
+    method: Method[Any] | None = None,
+) -> Agent:
+    """The agent in a file that `Agent.save` wrote, or that of the run in a folder.
+
+    The environment is not needed, wherever it came from, and no module is imported. In a folder,
+    without `seed`, it is that of the seed with the highest return (the one that is optimised), as
+    of its best evaluation or, with `which="last"`, of its last. The best evaluation of a seed is
+    the latest that is not clearly worse than an earlier one: a lucky one is not preferred to all
+    that came after it.
+
+    A `method` of your own that cannot be made again from what is on disk is handed in.
+
+    >>> agent = asmpg.load("runs/cheese", seed=1952)
+    """
+    if Path(run).is_file():
+        return _load_file(Path(run), seed, method)
+    folder = RunFolder(run)
+    seed = chosen_seed(statuses(folder, which), seed, run=run, which=which)
+    config = folder.config.with_objects(method=method)
+    interface, learner = load_learner(folder, config.make_method(), seed, which)
+    return agent_of(config, interface, learner)
+
+
+def load_learner(
+    folder: RunFolder, method: Method[Any], seed: int, which: Which
+) -> tuple[Interface, Any]:
+    """What acts of a seed's learner, in one that lacks the rest, and what it acts in."""
+    interface = folder.config.interface
+    if interface is None:
+        raise CheckpointError(
+            f"{folder.path / 'config.json'} does not record the interface of its environment: it "
+            "is of another version"
+        )
+    with naming(folder.path / "config.json"):
+        _check_sizes(method, interface, folder.checkpoint_path(seed, which))
+        blank = _blank_learner(method, interface)
+    part, within = getattr(blank, method.learned), f"learner/{method.learned}/"
+    learned = folder.load_part(part, seed, which, within=within)
+    return interface, _with_learned(method, blank, learned)
+
+
+def agent_of(config: RunConfig, interface: Interface, learner: Any) -> Agent:
+    """What `learner` has learned in a run, as an agent."""
+    method = config.make_method()
+    return Agent(
+        lambda greedy: method.actor(learner, greedy=greedy),
+        interface.observation_space,
+        policy=method.kernels(learner),
+        recipe=Recipe(config, interface),
+        learned=getattr(learner, method.learned),
+    )
+
+
+def _load_file(path: Path, seed: int | None, method: Method[Any] | None) -> Agent:
+    if seed is not None:
+        raise ValueError(f"seed must be None for a file, which holds one agent, got {seed}")
+    recipe = read_recipe(path)
+    config = recipe.config.with_objects(method=method)
+    made = config.make_method()
+    with naming(path, _NOT_AN_AGENT):
+        _check_sizes(made, recipe.interface, path)
+        blank = _blank_learner(made, recipe.interface)
+    learned, _ = load_checkpoint(path, getattr(blank, made.learned))
+    return agent_of(config, recipe.interface, _with_learned(made, blank, learned))
+
+
+def read_recipe(path: Path) -> Recipe:
+    """What the agent in a file is made of; its arrays are not looked at."""
+    meta = load_meta(path)
+    with naming(path, _NOT_AN_AGENT):
+        recipe = Recipe.from_dict(meta)
+        if recipe.config.method_by_name:
+            recipe.config.make_method()
+    return recipe
+
+
+def _blank_learner(method: Method[Any], interface: Interface) -> Any:
+    """A learner with shapes in the place of its arrays."""
+    return eqx.filter_eval_shape(method.initialise, interface, jax.random.key(0))
+
+
+def _with_learned(method: Method[Any], learner: Any, learned: Any) -> Any:
+    return eqx.tree_at(lambda learner: getattr(learner, method.learned), learner, learned)
+
+
+def _check_sizes(method: Method[Any], interface: Interface, path: Path) -> None:
+    """Refuse sizes for which the arrays in `path` cannot be enough, before any is allocated."""
+    space, actions = interface.observation_space, interface.num_actions
+    symbols = space.n if isinstance(space, Discrete) else len(space.low)
+    states = getattr(method, "num_states", None) or 1
+    sizes = {"symbols": symbols, "actions": actions, "agent states": states}
+    if isinstance(space, Discrete) and getattr(method, "policy", None) in ("auto", "tabular"):
+        sizes["numbers in a table"] = symbols * (1 + states * actions) * states
+    for name, size in sizes.items():
+        if size > path.stat().st_size:
+            raise ValueError(f"its arrays are too small for {size} {name}")
+
+
+def statuses(folder: RunFolder, which: Which) -> dict[int, SeedStatus]:
+    """The status of every seed that has a checkpoint."""
+    check_one_of("which", which, ("best", "last"))
+    every = {seed: folder.status(seed, which) for seed in folder.config.seeds}
+    return {seed: status for seed, status in every.items() if status.evaluations}
+
+
+def chosen_seed(
+    statuses: Mapping[int, SeedStatus], seed: int | None, *, run: object, which: Which
+) -> int:
+    """`seed`, if it is there; that with the highest value if it is `None`."""
+    values = {
+        known: (status.value if which == "last" else status.best_value) or 0.0
+        for known, status in statuses.items()
+    }
+    if not values:
+        raise ValueError(f"{run} has no checkpoint yet")
+    if seed is None:
+        return max(values, key=lambda known: values[known])
+    if seed not in values:
+        raise ValueError(f"seed must be one of {', '.join(map(str, values))}, got {seed}")
+    return seed

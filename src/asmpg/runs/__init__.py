@@ -1,0 +1,19 @@
+"""A run on disk: its configuration, its folder, checkpoints and metrics."""
+
+from asmpg.runs._checkpoint import is_array as is_array
+from asmpg.runs._checkpoint import is_key as is_key
+from asmpg.runs._checkpoint import load_checkpoint as load_checkpoint
+from asmpg.runs._checkpoint import load_meta as load_meta
+from asmpg.runs._checkpoint import raw as raw
+from asmpg.runs._checkpoint import save_checkpoint as save_checkpoint
+from asmpg.runs._config import RunConfig as RunConfig
+from asmpg.runs._config import default_seeds as default_seeds
+from asmpg.runs._folder import RunFolder as RunFolder
+from asmpg.runs._folder import Which as Which
+from asmpg.runs._metrics import MEASURES as MEASURES
+from asmpg.runs._metrics import MetricsWriter as MetricsWriter
+from asmpg.runs._metrics import Row as Row
+from asmpg.runs._metrics import columns as columns
+from asmpg.runs._metrics import make_row as make_row
+from asmpg.runs._status import SavedSeed as SavedSeed
+from asmpg.runs._status import SeedStatus as SeedStatus

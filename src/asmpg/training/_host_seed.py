@@ -1,0 +1,137 @@
+"""A seed being trained where environments are stepped on the host."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import equinox as eqx
+import numpy as np
+from jaxtyping import Array
+
+from asmpg.experience import (
+    Experience,
+    HostEnvironments,
+    HostPlayer,
+    WholeEpisodes,
+    standard_error,
+)
+from asmpg.methods import Metrics
+from asmpg.runs import MEASURES, SavedSeed
+from asmpg.training._program import Program, SeedState
+from asmpg.training._seed_batches import Chunk, OneSeed, Seat, end_of_chunk
+
+#: So many environments are evaluated in at a time.
+_EVALUATION_COPIES = 16
+#: The streams of random numbers of a seed: numpy takes `(1, 2)` and `(1, 2, 0)` for the same seed,
+#: so all have as many numbers, and the last says what they are for.
+_RESETS, _TRAINING, _EVALUATION = 1, 2, 3
+
+
+class HostSeed(OneSeed):
+    """One seed in environments of its own: those it learns in, and those it is evaluated in.
+
+    Acting and learning are compiled. All chance is a function of the seed and of the number of
+    updates done; a seed that resumes from a checkpoint begins new episodes.
+    """
+
+    together = 1
+
+    def __init__(self, program: Program, source: Any, seat: Seat, saved: SavedSeed | None):
+        """`source` opens environments."""
+        super().__init__(program, seat, saved)
+        self._source = source
+        self._training: HostEnvironments | None = None
+        self._evaluation: HostEnvironments | None = None
+
+    def warm_up(self) -> None:
+        """Play a little and learn nothing from it; the environments are kept for training."""
+        environments = self._training = self._open_training()
+        self._reseed(environments, self.state, _RESETS)
+        environments.player.prepare(self.state.learner)
+        environments.begin(seeded=True)
+        collects = self.program.method.collects
+        if not isinstance(collects, WholeEpisodes):
+            _learn(self.program, self.state, environments.collect(collects))
+
+    def advance(self, until: Sequence[int]) -> Chunk:
+        """Play and learn by turns, then evaluate."""
+        state = self.state
+        totals = dict.fromkeys(self.program.method.metric_names, 0.0)
+        updates = 0
+        while int(state.steps) < until[0] and bool(state.finite):
+            state, metrics = self._update(state)
+            totals = {name: total + float(metrics[name]) for name, total in totals.items()}
+            updates += 1
+        average = {
+            name: np.float32(total / updates if updates else np.nan)
+            for name, total in totals.items()
+        }
+        return end_of_chunk(state, self._evaluate(state) | average, one_seed=True)
+
+    def close(self) -> None:
+        for environments in (self._training, self._evaluation):
+            if environments is not None:
+                environments.driver.close()
+        self._training = self._evaluation = None
+
+    def _update(self, state: SeedState) -> tuple[SeedState, Metrics]:
+        if self._training is None:
+            self._training = self._open_training()
+        environments = self._training
+        environments.player.prepare(state.learner)
+        if not self._begun:
+            self._reseed(environments, state, _RESETS)
+            environments.begin(seeded=True)
+            self._begun = True
+        self._reseed(environments, state, _TRAINING)
+        return _learn(self.program, state, environments.collect(self.program.method.collects))
+
+    def _evaluate(self, state: SeedState) -> dict[str, np.floating[Any]]:
+        program = self.program
+        if self._evaluation is None:
+            self._evaluation = open_evaluation(
+                program, self._source, program.evaluation_episodes, greedy=program.greedy
+            )
+        environments = self._evaluation
+        self._reseed(environments, state, _EVALUATION)
+        environments.player.prepare(state.learner)
+        discounted, undiscounted, lengths = environments.returns(
+            num_episodes=program.evaluation_episodes, discount=float(program.discount)
+        )
+        optimised = discounted if program.objective == "discounted" else undiscounted
+        measured = {
+            "discounted_return": discounted.mean(),
+            "undiscounted_return": undiscounted.mean(),
+            "reward_per_step": undiscounted.sum() / lengths.sum(),
+            "episode_length": lengths.mean(),
+            "standard_error": standard_error(optimised),
+        }
+        return {name: np.float32(measured.get(name, np.nan)) for name in MEASURES}
+
+    def _open_training(self) -> HostEnvironments:
+        method = self.program.method
+        driver = self._source.open(method.collects.environments)
+        self._begun = False
+        player = HostPlayer(lambda learner: method.actor(learner, training=True), driver.copies)
+        return HostEnvironments(driver, player)
+
+    def _reseed(self, environments: HostEnvironments, state: SeedState, purpose: int) -> None:
+        environments.reseed(self.seats[0].seed, int(state.updates), purpose)
+
+
+def open_evaluation(
+    program: Program, source: Any, episodes: int, *, greedy: bool
+) -> HostEnvironments:
+    """Environments of their own to evaluate in, and who plays in them."""
+    driver = source.open(min(_EVALUATION_COPIES, episodes), exactly=False)
+
+    def make_actor(learner: Any) -> Any:
+        return program.method.actor(learner, greedy=greedy)
+
+    return HostEnvironments(driver, HostPlayer(make_actor, driver.copies))
+
+
+@eqx.filter_jit
+def _learn(
+    program: Program, state: SeedState, fields: dict[str, Any]
+) -> tuple[SeedState, dict[str, Array]]:
+    return program.learn(state, Experience(**fields))

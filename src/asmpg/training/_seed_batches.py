@@ -1,0 +1,204 @@
+"""Seeds being trained: each on its own, or all in one program where the device likes width."""
+
+import abc
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from asmpg.methods import Method
+from asmpg.runs import SavedSeed, SeedStatus, is_array, is_key, raw
+from asmpg.training._program import Program, SeedState
+
+#: For what runs once: with all optimisations, compiling it takes three times as long.
+_HASTILY: Any = {"compiler_options": {"xla_backend_optimization_level": 1}}
+
+
+@dataclasses.dataclass(frozen=True)
+class Chunk:
+    """The end of a chunk: the state to continue from, and the rest as numpy arrays, one per seed.
+
+    `state` is the device's; the numbers of `counts` are its steps, episodes and updates.
+    """
+
+    state: SeedState
+    counts: Mapping[str, Any]
+    finite: Any
+    evaluation: Mapping[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Seat:
+    """A seed of one of the runs that are trained together."""
+
+    run: int
+    seed: int
+
+
+class SeedBatch(abc.ABC):
+    """Some seeds that advance together."""
+
+    seats: tuple[Seat, ...]
+    statuses: list[SeedStatus]
+    state: SeedState
+    best: SeedState
+    #: How many such batches may advance at once; 0: all.
+    together: int = 0
+
+    @abc.abstractmethod
+    def advance(self, until: Sequence[int]) -> Chunk:
+        """Advance each seed to a number of steps of its own. Changes nothing in the batch."""
+
+    @abc.abstractmethod
+    def commit(self, state: SeedState, improved: Sequence[bool]) -> None:
+        """Continue from `state`; it is the best so far of the seeds that `improved`."""
+
+    @abc.abstractmethod
+    def split(self, state: SeedState) -> Iterator[SeedState]:
+        """The states of the seeds, one by one."""
+
+    def warm_up(self) -> None:
+        """Compile whatever needs compiling; nothing else changes."""
+        self.advance([0] * len(self.seats))
+
+    def close(self) -> None:  # noqa: B027
+        """Let go of what is not memory."""
+
+    def save(self) -> Iterator[tuple[Seat, SavedSeed]]:
+        """Each seed with what it could resume from."""
+        states = (self.split(state) for state in (self.state, self.best))
+        for seat, last, best, status in zip(self.seats, *states, self.statuses, strict=True):
+            yield seat, SavedSeed(last, best, status)
+
+
+class OneSeed(SeedBatch):
+    """One seed alone, its states without an axis for seeds."""
+
+    def __init__(self, program: Program, seat: Seat, saved: SavedSeed | None):
+        """Start the seed, or resume it from where it was saved."""
+        self.program = program
+        self.seats = (seat,)
+        self.statuses = [saved.status if saved else SeedStatus()]
+        self.state = saved.last if saved else program.start(jnp.asarray(seat.seed))
+        self.best = saved.best if saved else self.state
+
+    def commit(self, state: SeedState, improved: Sequence[bool]) -> None:
+        self.state = state
+        if improved[0]:
+            self.best = state
+
+    def split(self, state: SeedState) -> Iterator[SeedState]:
+        yield state
+
+
+class CompiledSeed(OneSeed):
+    """One seed in a compiled environment: nothing beside it can change its results."""
+
+    def advance(self, until: Sequence[int]) -> Chunk:
+        state, evaluation = self.program.advance(self.state, jnp.asarray(until[0]))
+        return end_of_chunk(state, evaluation, one_seed=True)
+
+
+class StackedSeeds(SeedBatch):
+    """Many seeds in one program, with `vmap` over all of them.
+
+    They may be of several runs whose methods differ in numbers only.
+    """
+
+    def __init__(
+        self,
+        programs: Sequence[Program],
+        seats: Sequence[Seat],
+        saved: Mapping[Seat, SavedSeed],
+    ):
+        """Start the seeds, or resume them from where they were saved."""
+        self.seats = tuple(seats)
+        self._program = programs[0]
+        methods = [programs[seat.run].method for seat in seats]
+        self._methods = jax.tree.map(lambda *leaves: jnp.stack(leaves), *methods)
+        self.statuses = [saved[n].status if n in saved else SeedStatus() for n in seats]
+        seeds = jnp.asarray([seat.seed for seat in seats])
+        self.state = self.best = _start_all(self._program, self._methods, seeds)
+        if saved:
+            fresh = dict(zip(seats, self.split(self.state), strict=True))
+            pairs = [
+                (saved[n].last, saved[n].best) if n in saved else (fresh[n],) * 2 for n in seats
+            ]
+            self.state, self.best = (_stack(states) for states in zip(*pairs, strict=True))
+
+    def advance(self, until: Sequence[int]) -> Chunk:
+        state, evaluation = _advance_all(
+            self._program, self._methods, self.state, jnp.asarray(until)
+        )
+        return end_of_chunk(state, evaluation, one_seed=False)
+
+    def commit(self, state: SeedState, improved: Sequence[bool]) -> None:
+        """Keep the states; the best ones are picked on the device."""
+        self.state = state
+        if any(improved):
+            self.best = _pick(jnp.asarray(improved), state, self.best)
+
+    def split(self, state: SeedState) -> Iterator[SeedState]:
+        """Slices, in the host's memory, with PRNG keys as plain integers."""
+        arrays, rest = eqx.partition(state, eqx.is_array)
+        arrays = jax.tree.map(lambda leaf: np.asarray(raw(leaf)), arrays)
+        for place in range(len(self.seats)):
+            yield eqx.combine(jax.tree.map(lambda leaf, i=place: leaf[i], arrays), rest)
+
+
+def end_of_chunk(state: SeedState, evaluation: Mapping[str, Any], *, one_seed: bool) -> Chunk:
+    """What happened; the numbers of `one_seed` lack the axis of seeds."""
+    counts = {name: getattr(state, name) for name in ("steps", "episodes", "updates")}
+    numbers = jax.device_get((counts, state.finite, dict(evaluation)))
+    if one_seed:
+        numbers = jax.tree.map(lambda number: np.asarray(number)[None], numbers)
+    return Chunk(state, *numbers)
+
+
+def _with_method(program: Program, method: Method[Any]) -> Program:
+    return eqx.tree_at(lambda program: program.method, program, method)
+
+
+@eqx.filter_jit(**_HASTILY)
+def _start_all(program: Program, methods: Method[Any], seeds: Int[Array, " n"]) -> SeedState:
+    def start(method: Method[Any], seed: Int[Array, ""]) -> SeedState:
+        return _with_method(program, method).start(seed)
+
+    return eqx.filter_vmap(start)(methods, seeds)
+
+
+@eqx.filter_jit
+def _advance_all(
+    program: Program, methods: Method[Any], states: SeedState, until: Int[Array, " n"]
+) -> tuple[SeedState, dict[str, Float[Array, " n"]]]:
+    def advance(
+        method: Method[Any], state: SeedState, until: Int[Array, ""]
+    ) -> tuple[SeedState, dict[str, Float[Array, ""]]]:
+        return _with_method(program, method).advance(state, until)
+
+    return eqx.filter_vmap(advance)(methods, states, until)
+
+
+@eqx.filter_jit
+def _pick(chosen: Bool[Array, " n"], these: SeedState, those: SeedState) -> SeedState:
+    def pick(this: Any, that: Any) -> Any:
+        if not eqx.is_array(this):
+            return this
+        return jax.vmap(jnp.where)(chosen, this, that)
+
+    return jax.tree.map(pick, these, those)
+
+
+def _stack(states: Sequence[SeedState]) -> SeedState:
+    def stack(*leaves: Any) -> Any:
+        if not is_array(leaves[0]):
+            return leaves[0]
+        stacked = jnp.asarray(np.stack([np.asarray(raw(leaf)) for leaf in leaves]))
+        return jax.random.wrap_key_data(stacked) if any(map(is_key, leaves)) else stacked
+
+    return jax.tree.map(stack, *states)

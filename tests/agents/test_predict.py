@@ -15,7 +15,7 @@ from asmpg.environments import Box, Discrete
 from asmpg.exact import exact_returns
 from asmpg.policies import JointTabularPolicy, MLPPolicy, TabularPolicy, TimeIndexedPolicy
 from asmpg.runs import RunFolder
-from asmpg.training import evaluate, train
+from asmpg.training import build_program, evaluate, seed_shapes, train
 from controllers import cheese_maze_controller
 from runs import SEEDS, small_config
 
@@ -293,13 +293,15 @@ def run(tmp_path_factory):
 def test_a_loaded_agent_plays_what_was_trained(run):
     folder = RunFolder(run)
     for which in ("best", "last"):
-        state, _ = folder.load(folder.config.build(), 5235, which)
+        state, _ = folder.load(
+            seed_shapes(build_program(folder.config, folder.config.resolve())), 5235, which
+        )
         law = load(run, seed=5235, which=which).nu(None, None, 1)
         np.testing.assert_allclose(law, jax.nn.softmax(state.learner.policy.nu_logits[1]))
 
 
 def test_without_a_seed_the_best_is_loaded(run):
-    values = {seed: RunFolder(run).standing(seed).best_value for seed in SEEDS}
+    values = {seed: RunFolder(run).status(seed).best_value for seed in SEEDS}
     best = max(SEEDS, key=lambda seed: values[seed])
     np.testing.assert_array_equal(load(run).nu(0, 1, 2), load(run, seed=best).nu(0, 1, 2))
 

@@ -21,6 +21,7 @@ from asmpg.exact import (
 from asmpg.experience import play_episodes
 from asmpg.methods import ASMPG
 from asmpg.policies import JointTabularPolicy, TabularPolicy, TimeIndexedPolicy, actor
+from learning import improve, initialise
 
 SIZES = {"num_states": 2, "num_actions": 2, "num_observations": 2}
 
@@ -118,10 +119,10 @@ def test_sampler_follows_the_laws():
 def test_training_learns_to_remember():
     environment = repeat_first(horizon=2).environment(label="RepeatFirst")
     method = ASMPG(num_states=2, policy="tabular", time_indexed=True, learning_rate=0.1)
-    learner = method.initialise(environment, jax.random.key(0))
+    learner = initialise(method, environment, jax.random.key(0))
 
     def update(learner, key):
-        return method.improve(environment, learner, key)[0], None
+        return improve(method, environment, learner, key)[0], None
 
     learner, _ = jax.lax.scan(update, learner, jax.random.split(jax.random.key(1), 400))
     assert float(history_value(repeat_first(horizon=2), learner.policy.tabulate())) > 0.9

@@ -39,7 +39,7 @@ def mutations(process, discount):
     """Weights that a slip of the pen would give."""
     episodes = process.episodes
     right = reward_to_go(episodes, discount=discount)
-    rewards = jnp.where(episodes.running, episodes.rewards, 0.0)
+    rewards = jnp.where(episodes.valid, episodes.rewards, 0.0)
     powers = discount ** jnp.arange(HORIZON)
     return {
         "without gamma^(t-1)": right / powers[:, None],
@@ -90,9 +90,9 @@ def test_barrier_is_the_average_over_visited_inputs():
     episodes = process.episodes
 
     def barrier(policy):
-        rows = policy.log_rows(episodes.memories, episodes.observations, episodes.states)
+        rows = policy.log_rows(episodes.past, episodes.observations, episodes.states)
         pushed = sum(row.mean(axis=-1) for row in rows)
-        return 0.3 * jnp.sum(pushed * episodes.running) / episodes.running.sum()
+        return 0.3 * jnp.sum(pushed * episodes.valid) / episodes.valid.sum()
 
     zero = jnp.zeros_like(episodes.rewards)
     for tabulated in (True, False):

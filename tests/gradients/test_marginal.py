@@ -8,7 +8,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from asmpg.experience import Episodes
 from asmpg.gradients import (
     beliefs_before,
     discounting,
@@ -88,7 +87,7 @@ def values(policy, episodes, *, estimator):
     """A critic that has learned nothing: any function of what is known beforehand will do."""
     encoding = Encoding(ACTIONS, OBSERVATIONS)
     value = MemoryValue(width=4, memory_size=STATES, encoding=encoding, key=jax.random.key(8))
-    past = episodes.memories
+    past = episodes.past
     if estimator == "marginal":
         remembered = beliefs_before(policy, episodes)
     else:
@@ -161,7 +160,7 @@ def test_leave_one_out_leaves_the_expectation_as_it_is(estimator):
 
     def weigh(baseline, episodes: Episodes):
         weights = reward_to_go(episodes, discount=0.9)
-        return weights - baseline(weights, episodes.running)
+        return weights - baseline(weights, episodes.valid)
 
     found = [
         pairs.expectation(policy, ESTIMATORS[estimator], functools.partial(weigh, rule))

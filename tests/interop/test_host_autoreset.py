@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 
-from asmpg.experience import Gathering, HostPlayer, HostStage, gather
+from asmpg.experience import HostEnvironments, HostPlayer, Rollouts, WholeEpisodes
 from asmpg.interop.host import HostSource, VectorDriver
 from asmpg.policies import AgentMemory, AgentMemoryActor
 from host_environments import RandomWalk
@@ -44,13 +44,14 @@ def reference(seed, number, *, skip=False):
     return [np.asarray(column) for column in zip(*rows, strict=True)]
 
 
-def staged(driver):
-    player = HostPlayer(lambda actor: actor, driver.copies, lambda before, after: after.time)
+def begun(driver):
+    player = HostPlayer(lambda actor: actor, driver.copies)
     player.prepare(Scripted())
-    stage = HostStage(driver, player, seed=3)
-    seeds = np.random.default_rng(3).integers(2**31, size=driver.copies).tolist()
-    stage.begin(seeded=True)
-    return stage, seeds
+    environments = HostEnvironments(driver, player)
+    environments.reseed(3)
+    seeds = np.random.default_rng((3,)).integers(2**31, size=driver.copies).tolist()
+    environments.begin(seeded=True)
+    return environments, seeds
 
 
 in_each_mode = pytest.mark.parametrize("mode", list(AutoresetMode), ids=lambda mode: mode.value)
@@ -61,11 +62,9 @@ def test_rows_are_those_of_a_loop_by_hand(mode):
     in_place = mode is not AutoresetMode.SAME_STEP
     makers = [lambda: RandomWalk(in_place=in_place)] * COPIES
     vector = SyncVectorEnv(makers, autoreset_mode=mode)
-    stage, seeds = staged(VectorDriver("walk", vector))
-    parts = [gather(stage, Gathering(COPIES, STEPS, onward=True)) for _ in range(2)]
-    rows = {
-        name: np.concatenate([part["rows"][name] for part in parts]) for name in (*COLUMNS, "valid")
-    }
+    environments, seeds = begun(VectorDriver("walk", vector))
+    parts = [environments.collect(Rollouts(COPIES, STEPS)) for _ in range(2)]
+    rows = {name: np.concatenate([part[name] for part in parts]) for name in (*COLUMNS, "valid")}
     for copy, seed in enumerate(seeds):
         valid = rows["valid"][:, copy]
         expected = reference(seed, int(valid.sum()))
@@ -76,8 +75,8 @@ def test_rows_are_those_of_a_loop_by_hand(mode):
     # A reset is padding that nothing leaks through: an episode of its own.
     assert rows["ended"][resets].all()
     assert (rows["time"][resets] == 0).all()
-    assert parts[1]["rows"]["action_before"].tolist() == rows["actions"][STEPS - 1].tolist()
-    stage.driver.close()
+    assert parts[1]["start"].action.tolist() == rows["actions"][STEPS - 1].tolist()
+    environments.driver.close()
 
 
 @in_each_mode
@@ -85,11 +84,11 @@ def test_whole_episodes_are_those_of_a_loop_by_hand(mode):
     in_place = mode is not AutoresetMode.SAME_STEP
     makers = [lambda: RandomWalk(in_place=in_place)] * COPIES
     vector = SyncVectorEnv(makers, autoreset_mode=mode)
-    stage, seeds = staged(VectorDriver("walk", vector))
-    rows = gather(stage, Gathering(COPIES))["rows"]
+    environments, seeds = begun(VectorDriver("walk", vector))
+    rows = environments.collect(WholeEpisodes(COPIES))
     for copy, seed in enumerate(seeds):
         length = int(rows["valid"][:, copy].sum())
-        # `gather` begins episodes of its own, so the one that the seed begins is skipped.
+        # `collect` begins episodes of its own, so the one that the seed begins is skipped.
         expected = reference(seed, length, skip=True)
         for name, column in zip(COLUMNS[2:], expected[2:], strict=True):
             np.testing.assert_array_equal(rows[name][:length, copy], column, err_msg=name)
@@ -97,37 +96,37 @@ def test_whole_episodes_are_those_of_a_loop_by_hand(mode):
         assert not rows["ended"][: length - 1, copy].any()
         assert not rows["valid"][length:, copy].any()
     assert len(rows["valid"]) == 16
-    stage.driver.close()
+    environments.driver.close()
 
 
 def test_processes_of_their_own_give_the_same_rows():
     vector = AsyncVectorEnv(
         [RandomWalk] * 2, autoreset_mode=AutoresetMode.DISABLED, context="spawn"
     )
-    stage, seeds = staged(VectorDriver("walk", vector))
-    rows = gather(stage, Gathering(2, STEPS, onward=True))["rows"]
+    environments, seeds = begun(VectorDriver("walk", vector))
+    rows = environments.collect(Rollouts(2, STEPS))
     for copy, seed in enumerate(seeds):
         for name, column in zip(COLUMNS, reference(seed, STEPS), strict=True):
             np.testing.assert_array_equal(rows[name][:, copy], column, err_msg=name)
-    stage.driver.close()
+    environments.driver.close()
 
 
 def test_what_we_make_ourselves_gives_the_same_rows():
-    stage, seeds = staged(HostSource("walk", RandomWalk, False).open(COPIES))
-    rows = gather(stage, Gathering(COPIES, STEPS, onward=True))["rows"]
+    environments, seeds = begun(HostSource("walk", RandomWalk, False).open(COPIES))
+    rows = environments.collect(Rollouts(COPIES, STEPS))
     assert rows["valid"].all()
     for copy, seed in enumerate(seeds):
         for name, column in zip(COLUMNS, reference(seed, STEPS), strict=True):
             np.testing.assert_array_equal(rows[name][:, copy], column, err_msg=name)
-    stage.driver.close()
+    environments.driver.close()
 
 
 def test_a_single_copy_leaves_its_resets_out():
     vector = SyncVectorEnv([RandomWalk], autoreset_mode=AutoresetMode.NEXT_STEP)
-    stage, _ = staged(VectorDriver("walk", vector))
-    rows = gather(stage, Gathering(1, STEPS))["rows"]
+    environments, _ = begun(VectorDriver("walk", vector))
+    rows = environments.collect(Rollouts(1, STEPS, continuing=False))
     assert rows["valid"].all()
     assert rows["valid"].shape == (STEPS, 1)
     starts = np.flatnonzero(rows["time"][:, 0] == 0)
     np.testing.assert_array_equal(starts[1:], np.flatnonzero(rows["ended"][:-1, 0]) + 1)
-    stage.driver.close()
+    environments.driver.close()

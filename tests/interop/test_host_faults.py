@@ -14,14 +14,15 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers import TimeLimit
 
 import asmpg
-from asmpg.interop import find_place
+from asmpg.interop import resolve
 from asmpg.interop.host import VectorDriver
 from asmpg.runs import RunConfig
+from asmpg.training import build_program
 from host_environments import Endless, Faulty, NumPyCheeseMaze
 
 
 def opened(environment, copies=2, **options):
-    return find_place(environment, {}, **options).source.open(copies, exactly=False)
+    return resolve(environment, {}, **options).source.open(copies, exactly=False)
 
 
 def play(driver, steps):
@@ -41,9 +42,9 @@ def vector_of(mode, environment=Endless):
 def test_a_vector_environment_without_automatic_resets_is_truncated():
     maker = functools.partial(TimeLimit, Endless(), 7)
     for environment, limit in ((Endless, 10_000), (maker, 7)):
-        place = find_place(vector_of(AutoresetMode.DISABLED, environment), {})
-        assert place.interface.max_steps == limit
-        steps = play(place.source.open(2), limit + 1)
+        resolved = resolve(vector_of(AutoresetMode.DISABLED, environment), {})
+        assert resolved.interface.max_steps == limit
+        steps = play(resolved.source.open(2), limit + 1)
         assert [step.ended.all() for step in steps] == [*[False] * (limit - 1), True, False]
         assert not any(step.terminated.any() for step in steps)
         # The last observation of the episode, and the first of the next.
@@ -77,7 +78,7 @@ def test_time_limits_are_found_in_wrappers():
         (gymnasium.make("CartPole-v1"), 500),
         (lambda: gymnasium.make_vec("CartPole-v1", num_envs=2), 500),
     ):
-        assert find_place(environment, {}).interface.max_steps == limit
+        assert resolve(environment, {}).interface.max_steps == limit
 
 
 @pytest.mark.parametrize(("metadata", "given"), [({}, "None"), ({"autoreset_mode": "x"}, "'x'")])
@@ -89,7 +90,7 @@ def test_a_vector_environment_must_say_how_it_resets(metadata, given):
 
     message = rf'metadata\["autoreset_mode"\] = .*AutoresetMode.NEXT_STEP, .*; got {given}'
     with pytest.raises(ValueError, match=message):
-        find_place(vector, {})
+        resolve(vector, {})
     with pytest.raises(ValueError, match=message):
         VectorDriver("maze", vector())
 
@@ -185,8 +186,8 @@ def test_a_failing_close_of_a_vector_environment_hides_no_error():
 
 @pytest.mark.parametrize("vectorization", ["sync", "async"])
 def test_a_step_that_hangs(vectorization):
-    place = find_place(Faulty("hang", after=2), {}, vectorization=vectorization)
-    driver = place.with_step_timeout(0.5).source.open(2)
+    resolved = resolve(Faulty("hang", after=2), {}, vectorization=vectorization)
+    driver = resolved.with_step_timeout(0.5).source.open(2)
     with pytest.raises(
         asmpg.TrainingError, match=r"Faulty: step did not return within 0\.5 s.* in step 3"
     ):
@@ -194,10 +195,10 @@ def test_a_step_that_hangs(vectorization):
 
 
 def test_a_step_timeout_changes_nothing_else():
-    with_timeout = find_place(NumPyCheeseMaze, {}).with_step_timeout(60).source.open(2)
+    with_timeout = resolve(NumPyCheeseMaze, {}).with_step_timeout(60).source.open(2)
     for one, other in zip(play(with_timeout, 30), play(opened(NumPyCheeseMaze), 30), strict=True):
         np.testing.assert_array_equal(one.observations, other.observations)
-    timed = find_place(Faulty("raise", after=0), {}).with_step_timeout(60)
+    timed = resolve(Faulty("raise", after=0), {}).with_step_timeout(60)
     with pytest.raises(asmpg.TrainingError, match="raised RuntimeError in step: the motor"):
         play(timed.source.open(2), 1)
 
@@ -269,4 +270,4 @@ def test_spaces_too_large_to_learn_in(observations, actions, method, options):
     config = RunConfig("Large", method=method, method_options=options)
     sizes = f"{observations:,} observations and {actions:,} actions, at most"
     with pytest.raises(ValueError, match=rf"{sizes} \d GiB is accepted.* real features"):
-        config.build(find_place(Large, {}).environment)
+        build_program(config, resolve(Large, {}))

@@ -7,22 +7,31 @@ import numpy as np
 import pytest
 
 from asmpg.environments import make
-from asmpg.methods.ais import AIS, collect_episodes, collect_steps, encode_segments
+from asmpg.experience import Rollouts, WholeEpisodes, collect
+from asmpg.methods.ais import AIS, Segments, encode_segments
 from asmpg.runs import RunConfig, default_seeds
 from asmpg.training import train
+from learning import improve, initialise
 
 
 @pytest.fixture(scope="module")
 def learned():
     """An untrained learner of the cheese maze with episodes of at most 30 steps."""
     env, method = make("CheeseMaze", max_steps=30), AIS(variant="kl")
-    return env, method, method.initialise(env, jax.random.key(0))
+    return env, method, initialise(method, env, jax.random.key(0))
+
+
+def played(env, actor, collection, key):
+    return Segments.from_experience(collect(env, actor, collection, None, key)[1])
+
+
+STEPS = Rollouts(1, 200, continuing=False)
 
 
 def test_a_batch_has_exactly_its_steps_and_resets_inside(learned):
     env, method, learner = learned
-    collect = jax.jit(lambda key: collect_steps(env, method.actor(learner), key, steps=200))
-    batch = jax.device_get(collect(jax.random.key(1)))
+    play = jax.jit(lambda key: played(env, method.actor(learner), STEPS, key))
+    batch = jax.device_get(play(jax.random.key(1)))
     first, terminated = batch.first[:, 0], batch.terminated[:, 0]
     assert batch.valid.all()
     assert first[0]
@@ -42,8 +51,8 @@ def test_a_batch_has_exactly_its_steps_and_resets_inside(learned):
 
 def test_whole_episodes_end_by_themselves_or_at_the_limit(learned):
     env, method, learner = learned
-    collect = jax.jit(lambda key: collect_episodes(env, method.actor(learner), key, episodes=8))
-    batch = jax.device_get(collect(jax.random.key(2)))
+    play = jax.jit(lambda key: played(env, method.actor(learner), WholeEpisodes(8), key))
+    batch = jax.device_get(play(jax.random.key(2)))
     lengths = batch.valid.sum(axis=0)
     for lane, length in enumerate(lengths):
         assert batch.valid[:length, lane].all()
@@ -58,10 +67,8 @@ def test_the_loss_sees_the_states_that_acted(learned, whole):
     """Stepping the actor through a recorded batch gives the states the loss is computed on."""
     env, method, learner = learned
     actor, networks = method.actor(learner), learner.networks
-    if whole:
-        batch = collect_episodes(env, actor, jax.random.key(3), episodes=4)
-    else:
-        batch = collect_steps(env, actor, jax.random.key(3), steps=60)
+    collection = WholeEpisodes(4) if whole else Rollouts(1, 60, continuing=False)
+    batch = played(env, actor, collection, jax.random.key(3))
     encoded = encode_segments(networks, batch)
     for lane in range(batch.valid.shape[1]):
         state = None
@@ -84,8 +91,8 @@ def test_the_two_losses_have_learning_rates_of_their_own():
     for name in ("state_learning_rate", "policy_learning_rate"):
         rates = {"state_learning_rate": 0.0, "policy_learning_rate": 0.0, name: 0.1}
         method = AIS(variant="mmd", **rates)
-        before = method.initialise(env, jax.random.key(0))
-        after, _, _ = eqx.filter_jit(method.improve)(env, before, jax.random.key(1))
+        before = initialise(method, env, jax.random.key(0))
+        after, _, _ = eqx.filter_jit(improve)(method, env, before, jax.random.key(1))
         moved[name] = [
             part
             for part in ("encoder", "heads", "policy")

@@ -1,5 +1,7 @@
 """PPO: what it plays, what it credits, what it learns from; with any memory."""
 
+import dataclasses
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -7,12 +9,15 @@ import numpy as np
 import pytest
 
 from asmpg.environments import make
-from asmpg.experience import open_stream, play_on
+from asmpg.experience import Rollouts, open_stream, play_rollouts
 from asmpg.gradients import generalised_advantages
+from asmpg.interop import Interface
 from asmpg.methods.critics import ReturnScale
 from asmpg.methods.ppo import ASMPPO, GRUPPO, MemorylessPPO
 from asmpg.policies import FilteredPolicy
 from asmpg.runs import RunConfig
+from asmpg.training import build_program
+from learning import improve, initialise
 
 SMALL = {"num_environments": 4, "rollout_steps": 16, "minibatches": 2, "epochs": 2}
 METHODS = {
@@ -29,25 +34,26 @@ def played():
     """Two segments in a row of a short TMaze, which both terminates and runs into its limit."""
     environment = make("TMaze", length=2, max_steps=7)
     method = METHODS["asm-ppo"]
-    learner = method.initialise(environment, jax.random.key(0))
-    actor = learner.policy.actor()
+    learner = initialise(method, environment, jax.random.key(0))
+    actor = method.actor(learner, training=True)
 
     @jax.jit
     def play(stream, key):
-        return play_on(environment, actor, stream, key, steps=100)
+        return play_rollouts(environment, actor, stream, key, steps=100)
 
-    stream, first = play(learner.stream, jax.random.key(1))
+    stream = open_stream(environment, actor, method.collects, jax.random.key(3))
+    stream, first = play(stream, jax.random.key(1))
     _, second = play(stream, jax.random.key(2))
     return environment, learner, first, second
 
 
-def test_segments_hang_together(played):
+def test_rollouts_hang_together(played):
     """Time counts up within an episode; what comes next is the next row, unless it ended."""
     _, _, first, second = played
     assert first.observations.shape == (100, 4)
     rows = jax.tree.map(
         lambda *leaves: np.concatenate(leaves),
-        *(eqx.tree_at(lambda s: s.action_before, part, part.actions) for part in (first, second)),
+        *(dataclasses.replace(part, start=None) for part in (first, second)),
     )
     assert (rows.ended & ~rows.terminated).any()
     assert rows.terminated.any()
@@ -62,32 +68,28 @@ def test_segments_hang_together(played):
 def test_last_observation_is_the_true_one():
     """Bits are seen at the start only: were it the next episode's first, it would be a bit."""
     environment = make("RepeatFirst", delay=9, max_steps=3)
-    actor = METHODS["memoryless-ppo"].make_policy(environment, jax.random.key(0)).actor()
-    stream = open_stream(environment, actor, jax.random.key(1), num_environments=2)
-    _, segment = play_on(environment, actor, stream, jax.random.key(2), steps=7)
+    interface = Interface.of(environment)
+    actor = METHODS["memoryless-ppo"].make_policy(interface, jax.random.key(0)).actor()
+    stream = open_stream(environment, actor, Rollouts(2, 7), jax.random.key(1))
+    _, segment = play_rollouts(environment, actor, stream, jax.random.key(2), steps=7)
     np.testing.assert_array_equal(segment.ended[:, 0], [0, 0, 1, 0, 0, 1, 0])
     assert not segment.terminated.any()
     assert (segment.next_observations == 2).all()
     assert (segment.observations[jnp.asarray([0, 3, 6])] < 2).all()
 
 
-def test_memory_goes_on_from_segment_to_segment(played):
-    """The laws of the second segment, from the memory carried over, are those of both in a row."""
-    environment, learner, first, second = played
+def test_memory_is_carried_from_rollout_to_rollout(played):
+    """What the second rollout starts from is what the filter says after the first."""
+    _, learner, first, second = played
     policy = learner.policy
     assert isinstance(policy, FilteredPolicy)
-    empty = learner.stream.memory
-    along = policy.distributions(empty, first.past, first.observations, first.actions)
-    actor = policy.actor()
-    stream, _ = play_on(environment, actor, learner.stream, jax.random.key(1), steps=100)
-    np.testing.assert_array_equal(second.action_before, stream.memory.action)
-    np.testing.assert_allclose(
-        stream.memory.belief[~first.ended[-1]], along.after[-1][~first.ended[-1]], atol=1e-5
-    )
-    fresh = actor.start(jax.random.key(0)).belief
-    ended = np.asarray(stream.memory.time == 0)
-    np.testing.assert_array_equal(ended, first.ended[-1])
-    np.testing.assert_array_equal(stream.memory.belief[ended], np.tile(fresh, (ended.sum(), 1)))
+    along = policy.distributions(first.start, first.past, first.observations, first.actions)
+    ended = np.asarray(first.ended[-1])
+    np.testing.assert_array_equal(second.start.action[~ended], first.actions[-1][~ended])
+    np.testing.assert_allclose(second.start.belief[~ended], along.after[-1][~ended], atol=1e-5)
+    fresh = policy.actor().start(jax.random.key(0)).belief
+    np.testing.assert_array_equal(np.asarray(second.start.time == 0), ended)
+    np.testing.assert_array_equal(second.start.belief[ended], np.tile(fresh, (ended.sum(), 1)))
 
 
 def test_part_of_the_environments(played):
@@ -120,16 +122,24 @@ def test_advantages_without_traces_are_one_step_errors():
     np.testing.assert_allclose(found[:, 0], [1 + 0.1 - 0.1, 2 + 1.5 - 0.2], rtol=1e-6)
 
 
+def by_another(method, learner, experience):
+    """The same steps, as if another method had started to play there."""
+    actor = method.actor(learner, training=True)
+    start = jax.vmap(actor.start)(jax.random.split(jax.random.key(0), 4))
+    return dataclasses.replace(experience, start=start, memories=None)
+
+
 @pytest.mark.parametrize("name", METHODS)
 def test_value_of_what_came_next_is_the_next_value(name, played):
     """The look ahead of a critic agrees with its value one row on, wherever an episode goes on."""
     environment, _, first, _ = played
     method = METHODS[name]
-    learner = method.initialise(environment, jax.random.key(3))
-    laws = learner.policy.distributions(
-        learner.stream.memory, first.past, first.observations, first.actions
+    learner = initialise(method, environment, jax.random.key(3))
+    first = by_another(method, learner, first)
+    distributions = learner.policy.distributions(
+        first.start, first.past, first.observations, first.actions
     )
-    values = learner.critic.values(learner.critic_memory, first, laws)
+    values = learner.critic.values(learner.critic_memory, first, distributions)
     goes_on = ~np.asarray(first.ended[:-1])
     np.testing.assert_allclose(values.following[:-1][goes_on], values.now[1:][goes_on], atol=1e-5)
     cut = np.asarray(first.ended[:-1] & ~first.terminated[:-1])
@@ -139,14 +149,15 @@ def test_value_of_what_came_next_is_the_next_value(name, played):
 @pytest.mark.parametrize("name", METHODS)
 def test_new_units_change_no_value(name, played):
     environment, _, first, _ = played
-    learner = METHODS[name].initialise(environment, jax.random.key(3))
-    laws = learner.policy.distributions(
-        learner.stream.memory, first.past, first.observations, first.actions
+    learner = initialise(METHODS[name], environment, jax.random.key(3))
+    first = by_another(METHODS[name], learner, first)
+    distributions = learner.policy.distributions(
+        first.start, first.past, first.observations, first.actions
     )
     before = ReturnScale.unknown()
     after = before.updated(300 + 50 * first.rewards, first.time >= 0, memory=0.9)
     values = [
-        scale.centre + scale.spread * critic.values(learner.critic_memory, first, laws).now
+        scale.centre + scale.spread * critic.values(learner.critic_memory, first, distributions).now
         for critic, scale in (
             (learner.critic, before),
             (learner.critic.rescaled(before, after), after),
@@ -174,10 +185,10 @@ def test_scale_is_that_of_recent_targets():
 def test_update_is_one_program_that_changes_what_it_should(name):
     environment = make("TMaze", length=2)
     method = METHODS[name]
-    learner = method.initialise(environment, jax.random.key(0))
-    improve = eqx.filter_jit(method.improve)
-    after, experience, metrics = improve(environment, learner, jax.random.key(1))
-    assert int(experience.steps) == 64
+    learner = initialise(method, environment, jax.random.key(0))
+    step = eqx.filter_jit(improve)
+    after, experience, metrics = step(method, environment, learner, jax.random.key(1))
+    assert int(experience.num_steps) == 64
     assert bool(experience.finite)
     assert set(metrics) == set(method.metric_names)
     assert all(np.isfinite(value) for value in metrics.values())
@@ -190,13 +201,13 @@ def test_update_is_one_program_that_changes_what_it_should(name):
     assert int(after.updates) == 1
 
 
-def test_divergence_limit_stops_the_policy_and_not_the_critic():
+def test_target_kl_stops_the_policy_and_not_the_critic():
     environment = make("TMaze", length=2)
     method = ASMPPO(num_states=3, target_kl=0.0, **SMALL)
-    learner = method.initialise(environment, jax.random.key(0))
+    learner = initialise(method, environment, jax.random.key(0))
     free = ASMPPO(num_states=3, **SMALL)
-    stopped, *_ = eqx.filter_jit(method.improve)(environment, learner, jax.random.key(1))
-    unbound, *_ = eqx.filter_jit(free.improve)(environment, learner, jax.random.key(1))
+    stopped, *_ = eqx.filter_jit(improve)(method, environment, learner, jax.random.key(1))
+    unbound, *_ = eqx.filter_jit(improve)(free, environment, learner, jax.random.key(1))
 
     def distance(one, other):
         return float(jnp.abs(one.policy.kernels.phi_logits - other.policy.kernels.phi_logits).max())
@@ -212,10 +223,10 @@ def test_divergence_limit_stops_the_policy_and_not_the_critic():
 def test_average_is_what_acts():
     environment = make("TMaze", length=2)
     method = ASMPPO(num_states=3, averaging=2.0, **SMALL)
-    learner = method.initialise(environment, jax.random.key(0))
-    improve = eqx.filter_jit(method.improve)
-    first, *_ = improve(environment, learner, jax.random.key(1))
-    second, *_ = improve(environment, first, jax.random.key(2))
+    learner = initialise(method, environment, jax.random.key(0))
+    step = eqx.filter_jit(improve)
+    first, *_ = step(method, environment, learner, jax.random.key(1))
+    second, *_ = step(method, environment, first, jax.random.key(2))
     one, two = (after.policy.kernels.phi_logits for after in (first, second))
     np.testing.assert_allclose(method.kernels(first).phi_logits, one, atol=1e-6)
     np.testing.assert_allclose(method.kernels(second).phi_logits, (one + 3 * two) / 4, atol=1e-6)
@@ -243,13 +254,14 @@ def test_wrong_options_are_named(options, message):
 def test_tables_need_finite_observations():
     method = ASMPPO(policy="tabular")
     with pytest.raises(ValueError, match="policy='tabular' needs discrete observations"):
-        method.initialise(make("VelocityOnlyCartPole"), jax.random.key(0))
+        initialise(method, make("VelocityOnlyCartPole"), jax.random.key(0))
 
 
 def test_stream_opens_with_fresh_episodes():
     environment = make("CheeseMaze")
-    actor = METHODS["gru-ppo"].make_policy(environment, jax.random.key(0)).actor()
-    stream = open_stream(environment, actor, jax.random.key(1), num_environments=64)
+    interface = Interface.of(environment)
+    actor = METHODS["gru-ppo"].make_policy(interface, jax.random.key(0)).actor()
+    stream = open_stream(environment, actor, Rollouts(64, 1), jax.random.key(1))
     assert len(set(np.asarray(stream.state).tolist())) > 5
     assert (stream.memory.time == 0).all()
 
@@ -259,11 +271,11 @@ def test_rates_follow_the_share_of_the_run_that_is_done():
     environment = make("TMaze", length=2, max_steps=7)
     once = {**SMALL, "epochs": 1, "minibatches": 1}
     method = ASMPPO(num_states=3, critic="memory", decay=0.5, averaging=None, **once)
-    learner = method.initialise(environment, jax.random.key(0))
+    learner = initialise(method, environment, jax.random.key(0))
 
     @eqx.filter_jit
     def step(progress):
-        after, *_ = method.improve(environment, learner, jax.random.key(1), progress=progress)
+        after, *_ = improve(method, environment, learner, jax.random.key(1), progress=progress)
         return after.average.kernels.nu_logits - learner.average.kernels.nu_logits
 
     first, later = step(jnp.asarray(0.0)), step(jnp.asarray(0.5))
@@ -273,7 +285,8 @@ def test_rates_follow_the_share_of_the_run_that_is_done():
 
 @pytest.mark.parametrize("steps", [10_000, 10_000_000])
 def test_halfway_is_halfway_however_long_the_run(steps):
-    program = RunConfig("TMaze", method="memoryless-ppo", steps=steps).build()
+    config = RunConfig("TMaze", method="memoryless-ppo", steps=steps)
+    program = build_program(config, config.resolve())
     state = program.start(jnp.asarray(1))
     state = eqx.tree_at(lambda state: state.steps, state, jnp.asarray(steps // 2))
     assert program.progress(state) == pytest.approx(0.5)
@@ -284,6 +297,6 @@ def test_greedy_play_by_filtering_has_no_tables():
     environment = make("TMaze", length=2, max_steps=7)
     for act_by, known in (("sampling", True), ("filtering", False)):
         method = ASMPPO(num_states=2, critic="memory", act_by=act_by, **SMALL)
-        learner = method.initialise(environment, jax.random.key(0))
+        learner = initialise(method, environment, jax.random.key(0))
         assert method.tables(learner) is not None
         assert (method.tables(learner, greedy=True) is not None) == known

@@ -50,7 +50,7 @@ def test_evaluations_do_not_change_what_is_learned(alone):
 
 def test_abreast_a_seed_is_the_same_up_to_rounding(alone, monkeypatch):
     """One program for all seeds sums in another order; its random numbers are the same."""
-    monkeypatch.setattr("asmpg.training._loop._abreast", lambda: True)
+    monkeypatch.setattr("asmpg.training._loop._in_one_program", lambda: True)
     abreast = train(small_config())
     own = [row for row in abreast.rows if row["seed"] == 1952]
     for row, expected in zip(own, alone.rows, strict=True):

@@ -19,6 +19,7 @@ from asmpg import cli
 from asmpg._support.errors import TrainingError
 from asmpg.exact import Yardstick, Yardsticks
 from asmpg.runs import RunConfig, RunFolder
+from asmpg.training import build_program
 
 COUNT = int(os.environ.get("ASMPG_FUZZ", "100"))
 SEED = int(os.environ.get("ASMPG_FUZZ_SEED", "0"))
@@ -256,7 +257,7 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture
 def _quick(monkeypatch):
     def build(config, *_, resume, trust, **__):
-        config.build(config.place(trust=trust or not resume).environment)
+        build_program(config, config.resolve(trust=trust or not resume))
         config.to_dict()
         raise TrainingError("not trained here")
 

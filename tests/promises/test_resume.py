@@ -25,7 +25,7 @@ def unbroken(tmp_path_factory):
 @pytest.fixture
 def eager(monkeypatch):
     """Write checkpoints at every chance."""
-    monkeypatch.setattr("asmpg.training._keeper._SHARE", 1.0)
+    monkeypatch.setattr("asmpg.training._checkpointer._SHARE", 1.0)
 
 
 class Death(BaseException):
@@ -80,7 +80,7 @@ def test_a_run_that_died_while_writing(unbroken, tmp_path, monkeypatch, write):
 
 
 def test_a_run_that_died_twice_on_a_device_where_seeds_go_abreast(tmp_path, monkeypatch):
-    monkeypatch.setattr("asmpg.training._loop._abreast", lambda: True)
+    monkeypatch.setattr("asmpg.training._loop._in_one_program", lambda: True)
     train(small_config(), tmp_path / "unbroken")
     run = tmp_path / "run"
     for count in (3, 4):
@@ -130,7 +130,7 @@ def test_ctrl_c_keeps_every_finished_evaluation(unbroken, tmp_path):
         train(small_config(), tmp_path / "run", callbacks=[Watch(), interrupt])
     folder = RunFolder(tmp_path / "run")
     assert timeless(folder.rows()) == timeless(seen)
-    assert sum(folder.standing(seed).evaluations for seed in folder.config.seeds) == len(seen)
+    assert sum(folder.status(seed).evaluations for seed in folder.config.seeds) == len(seen)
     assert 4 <= len(seen) < 10
     assert signal.getsignal(signal.SIGINT) is handler
     train(small_config(), tmp_path / "run", resume=True)
@@ -154,8 +154,9 @@ def test_kill_minus_nine(tmp_path):
     config = small_config(steps=60_000, evaluate_every=200)
     run = tmp_path / "run"
     code = (
-        "import json, sys; from asmpg.training import _keeper, train, RunConfig;"
-        "_keeper._SHARE = 1.0;"
+        "import json, sys; from asmpg.training import _checkpointer, train;"
+        "from asmpg.runs import RunConfig;"
+        "_checkpointer._SHARE = 1.0;"
         "config = RunConfig.from_dict(json.loads(sys.argv[1]));"
         "train(config, sys.argv[2], resume=True)"
     )
@@ -175,7 +176,7 @@ def test_kill_minus_nine(tmp_path):
             time.sleep(0.001)
         child.send_signal(signal.SIGKILL)
         assert child.wait() == -signal.SIGKILL
-        counts.append(RunFolder(run).standing(1952).evaluations)
+        counts.append(RunFolder(run).status(1952).evaluations)
     assert 0 < counts[0] < counts[1] < len(config.evaluation_steps)
     train(config, run, resume=True)
     train(config, tmp_path / "unbroken")

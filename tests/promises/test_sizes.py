@@ -13,6 +13,7 @@ from asmpg.methods.ppo import ASMPPO, GRUPPO, MemorylessPPO
 from asmpg.policies import Encoding
 from asmpg.runs import RunConfig
 from asmpg.studies import load_study
+from asmpg.training import build_program
 
 METHODS = (ASMPG, ASMPPO, GRUPPO, MemorylessPPO, AIS)
 NINES = int("9" * 30)
@@ -93,6 +94,11 @@ def test_widths_and_states_are_bounded(method, options, message):
         method(**options)
 
 
+def built(environment, **options):
+    config = RunConfig(environment, **options)
+    return build_program(config, config.resolve())
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -109,7 +115,7 @@ def test_widths_and_states_are_bounded(method, options, message):
 )
 def test_what_does_not_fit_in_memory_is_refused_before_it_is_allocated(options, message):
     with pytest.raises(ValueError, match=message):
-        RunConfig("CheeseMaze", **options).build()
+        built("CheeseMaze", **options)
 
 
 def test_a_table_for_very_many_observations_is_refused():
@@ -156,7 +162,7 @@ def test_environments_are_bounded(name, options):
 def test_a_scale_of_zero_is_refused():
     config = RunConfig("VelocityOnlyCartPole", method_options={"observation_scale": (1, 0)})
     with pytest.raises(ValueError, match="observation_scale must be greater than 0, got 0"):
-        config.build()
+        build_program(config, config.resolve())
 
 
 @pytest.mark.parametrize(

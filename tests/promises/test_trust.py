@@ -103,5 +103,5 @@ def test_the_command_line_asks_for_trust(foreign, capsys):
 
 
 def test_what_the_user_types_is_imported(foreign):
-    asmpg.RunConfig("foreign_module:Foreign-v0").place()
+    asmpg.RunConfig("foreign_module:Foreign-v0").resolve()
     assert "foreign_module" in sys.modules

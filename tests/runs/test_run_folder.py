@@ -14,7 +14,7 @@ import asmpg
 from asmpg._support.errors import CheckpointError, TrainingError
 from asmpg.environments import Discrete, Environment
 from asmpg.runs import RunConfig, RunFolder, default_seeds, load_meta
-from asmpg.training import Callback, score_of, train
+from asmpg.training import Callback, build_program, score_of, seed_shapes, train
 from runs import SEEDS, small_config
 
 
@@ -159,10 +159,10 @@ def test_not_a_number_stops_training_and_keeps_the_last_good_state(spoiled, tmp_
     with pytest.raises(TrainingError, match="Spoiled, seed 1952: a reward, an observation or a"):
         train(spoiled, tmp_path / "run")
     folder = RunFolder(tmp_path / "run")
-    rows, standing = folder.rows(), folder.standing(1952)
-    assert standing.evaluations == len(rows) > 0
+    rows, status = folder.rows(), folder.status(1952)
+    assert status.evaluations == len(rows) > 0
     assert all(math.isfinite(row["undiscounted_return"]) for row in rows)
-    state, _ = folder.load(spoiled.build(), 1952, "last")
+    state, _ = folder.load(seed_shapes(build_program(spoiled, spoiled.resolve())), 1952, "last")
     assert bool(state.finite)
     assert int(state.steps) == rows[-1]["steps"]
 

@@ -150,7 +150,7 @@ def replace(run):
 @pytest.mark.parametrize("remove", [shutil.rmtree, empty, replace])
 def test_a_folder_that_is_gone_ends_training(tmp_path, remove, monkeypatch):
     """Whatever is written next fails; nothing is made anew."""
-    monkeypatch.setattr("asmpg.training._keeper._SHARE", 1.0)
+    monkeypatch.setattr("asmpg.training._checkpointer._SHARE", 1.0)
     run, left = tmp_path / "run", {}
 
     def vanish():

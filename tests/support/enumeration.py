@@ -37,11 +37,11 @@ class Process(eqx.Module):
 
 @eqx.filter_jit
 def _each(estimator, policy, episodes, weights, **options):
-    def one(episode, weights):
-        episode = jax.tree.map(lambda leaf: leaf[:, None], episode)
-        return estimator(policy, episode, weights[:, None], **options)[0]
+    def one(number):
+        chosen = number[None]
+        return estimator(policy, episodes.environments(chosen), weights[:, chosen], **options)[0]
 
-    return jax.vmap(one, in_axes=1, out_axes=0)(episodes, weights)
+    return jax.vmap(one)(jnp.arange(weights.shape[1]))
 
 
 def flat(tree, *, batched=False):
@@ -65,7 +65,7 @@ def enumerate_process(seed, *, terminating=False, horizon=HORIZON):
         ends = (episodes.observations == 1) & (episodes.actions == 1)
         ended = jnp.cumsum(ends, axis=0) - ends > 0
         everything = eqx.tree_at(
-            lambda every: (every.episodes.running, every.episodes.rewards),
+            lambda every: (every.episodes.valid, every.episodes.rewards),
             everything,
             (~ended, jnp.where(ended, 99.0, episodes.rewards)),
         )

@@ -224,7 +224,7 @@ class _Acts:
 
 
 def _state(run: Path, path: Path, seed: int, which: Any, like: Any) -> Any:
-    RunFolder(run).standing(seed, which)
+    RunFolder(run).status(seed, which)
     return _numbers(checkpoint.load(path, like)[0])
 
 

@@ -5,16 +5,17 @@ import math
 import pytest
 
 import asmpg
-from asmpg.training import Standing
+from asmpg.runs import SeedStatus
+from asmpg.training import build_program
 from host_environments import NumPyCheeseMaze
 
 
 def history(*evaluations):
-    """A standing after evaluations given as (value, standard error), a hundred steps apart."""
-    standing = Standing()
+    """A status after evaluations given as (value, standard error), a hundred steps apart."""
+    status = SeedStatus()
     for number, (value, error) in enumerate(evaluations):
-        standing = standing.after(100 * number, value, error)
-    return standing
+        status = status.after(100 * number, value, error)
+    return status
 
 
 @pytest.mark.parametrize(
@@ -30,27 +31,24 @@ def history(*evaluations):
     ],
 )
 def test_the_latest_that_is_not_clearly_worse(evaluations, best):
-    standing = history(*evaluations)
-    assert standing.best_evaluations == best
-    assert standing.best_value == evaluations[best - 1][0]
-    assert standing.best_steps == 100 * (best - 1)
-    assert standing.evaluations == len(evaluations)
-    assert standing.value == evaluations[-1][0]
+    status = history(*evaluations)
+    assert status.best_evaluations == best
+    assert status.best_value == evaluations[best - 1][0]
+    assert status.best_steps == 100 * (best - 1)
+    assert status.evaluations == len(evaluations)
+    assert status.value == evaluations[-1][0]
 
 
 def test_a_policy_that_falls_little_by_little_does_not_replace_the_best():
     """Each is as good as the one before it, for all the noise shows, but not as the first."""
-    standing = history(*[(1.0 - 0.1 * step, 0.06) for step in range(10)])
-    assert standing.best_value > 0.7
+    status = history(*[(1.0 - 0.1 * step, 0.06) for step in range(10)])
+    assert status.best_value > 0.7
 
 
 def test_the_objective_decides_not_the_undiscounted_return():
-    discounted = asmpg.RunConfig("CheeseMaze", method="asmpg").build()
-    episodic = asmpg.RunConfig(
-        "CheeseMaze", method="asmpg", method_options={"objective": "episodic"}
-    ).build()
-    assert discounted.objective == ("discounted_return", "exact_discounted")
-    assert episodic.objective == ("undiscounted_return", "exact_undiscounted")
+    for objective, optimised in (("discounted", "discounted"), ("episodic", "undiscounted")):
+        config = asmpg.RunConfig("CheeseMaze", method=asmpg.ASMPG(objective=objective))
+        assert build_program(config, config.resolve()).objective == optimised
 
 
 @pytest.mark.long_running
@@ -61,8 +59,8 @@ def test_a_maze_whose_return_is_1_early_on_is_learned_to_the_end():
     )
     last = agent.result.rows[-1]
     (seed,) = agent.result.seeds
-    standing = agent.result.seeds[seed].standing
+    status = agent.result.seeds[seed].status
     assert agent.result.rows[1]["undiscounted_return"] > 0.99
     # Wandering about makes 0.05 a step.
     assert last["reward_per_step"] > 0.12
-    assert standing.best_steps >= 10_000
+    assert status.best_steps >= 10_000

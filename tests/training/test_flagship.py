@@ -42,7 +42,7 @@ class Stop(Callback):
 
 @pytest.mark.parametrize("count", [2, 5])
 def test_it_resumes_bit_for_bit(tmp_path, monkeypatch, count):
-    monkeypatch.setattr("asmpg.training._keeper._SHARE", 1.0)
+    monkeypatch.setattr("asmpg.training._checkpointer._SHARE", 1.0)
     config = RunConfig(
         "CheeseMaze",
         method_options={"num_states": 2, "num_environments": 4, "rollout_steps": 32},

@@ -11,8 +11,8 @@ from gymnasium import spaces
 
 import asmpg
 from asmpg.exact import exact_returns
-from asmpg.experience import HostStage
-from asmpg.interop import find_place
+from asmpg.experience import HostEnvironments
+from asmpg.interop import resolve
 from asmpg.runs import RunConfig, RunFolder
 from host_environments import Faulty, NumPyCheeseMaze, RandomWalk
 from runs import assert_same_runs, timeless
@@ -196,7 +196,7 @@ def test_a_faulty_environment_leaves_the_last_checkpoint(tmp_path, fault, messag
         )
     rows = RunFolder(tmp_path / "run").rows()
     assert [row["steps"] for row in rows] == [0, 200, 400, 600]
-    assert RunFolder(tmp_path / "run").standing(1).evaluations == len(rows)
+    assert RunFolder(tmp_path / "run").status(1).evaluations == len(rows)
     asmpg.load(tmp_path / "run").predict(np.zeros(1))
 
 
@@ -269,15 +269,15 @@ def test_an_instance_is_copied_or_made_again():
         (partial, "NumPyCheeseMaze", 10_000),
         (gymnasium.make("TestMaze-v0", max_steps=9), "TestMaze-v0", 20),
     ):
-        place = find_place(given, {})
-        assert (place.interface.name, place.interface.max_steps) == (name, limit)
-        one, other = place.source.make(), place.source.make()
+        resolved = resolve(given, {})
+        assert (resolved.interface.name, resolved.interface.max_steps) == (name, limit)
+        one, other = resolved.source.make(), resolved.source.make()
         assert one.unwrapped is not other.unwrapped
         assert one.unwrapped.max_steps == 9
     gymnasium.register("Uncopied-v0", entry_point=Uncopied)
-    assert find_place(gymnasium.make("Uncopied-v0"), {}).interface.name == "Uncopied-v0"
+    assert resolve(gymnasium.make("Uncopied-v0"), {}).interface.name == "Uncopied-v0"
     with pytest.raises(ValueError, match=r"cannot be copied \(it holds a socket\)"):
-        find_place(Uncopied(), {})
+        resolve(Uncopied(), {})
 
 
 def test_a_vector_environment_itself_is_refused():
@@ -321,18 +321,18 @@ def test_a_policy_is_evaluated_once():
         assert updates == sorted(set(updates))
         assert len(updates) > 2
         assert rows[-1]["steps"] >= 300
-        assert agent.result.config.finished(agent.result.seeds[rows[0]["seed"]].standing)
+        assert agent.result.config.finished(agent.result.seeds[rows[0]["seed"]].status)
 
 
 def test_no_two_streams_of_random_numbers_are_the_same(monkeypatch, tmp_path):
     """NumPy pads seeds with zeros: `(1, 2)` and `(1, 2, 0)` are one stream."""
-    streams, reseed = [], HostStage.reseed
+    streams, reseed = [], HostEnvironments.reseed
 
     def recording(stage, *seeds):
         streams.append(seeds)
         reseed(stage, *seeds)
 
-    monkeypatch.setattr(HostStage, "reseed", recording)
+    monkeypatch.setattr(HostEnvironments, "reseed", recording)
     config = RunConfig(
         ID,
         method="asmpg",

@@ -5,12 +5,14 @@ from typing import Any
 import jax
 import optax
 
+from asmpg.policies import Number
+
 
 def adam_by_kind(
     *,
     table: optax.ScalarOrSchedule,
     network: optax.ScalarOrSchedule,
-    b2: float = 0.999,
+    b2: Number = 0.999,
     eps: float = 1e-8,
 ) -> optax.GradientTransformation:
     """Adam with a rate for logits that are parameters themselves, and one for network weights."""

@@ -1,0 +1,20 @@
+"""One update of a method by hand, as training does it."""
+
+import jax
+
+from asmpg.experience import collect, open_stream
+from asmpg.interop import Interface
+
+
+def initialise(method, environment, key):
+    return method.initialise(Interface.of(environment), key)
+
+
+def improve(method, environment, learner, key, *, stream=None, progress=0.0):
+    """Play what the method asks for and learn from it: learner, experience, metrics."""
+    open_key, play_key, update_key = jax.random.split(key, 3)
+    actor = method.actor(learner, training=True)
+    stream = stream or open_stream(environment, actor, method.collects, open_key)
+    _, experience = collect(environment, actor, method.collects, stream, play_key)
+    learner, metrics = method.update(learner, experience, update_key, progress=progress)
+    return learner, experience, metrics

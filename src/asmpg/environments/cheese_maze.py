@@ -21,6 +21,7 @@ import numpy as np
 from jaxtyping import Array, Int
 
 from asmpg._support.checks import check_integer, check_number
+from asmpg.environments._environment import PaperSizes
 from asmpg.environments._finite_environment import (
     AbstractFiniteEnvironment,
     SamplingTables,
@@ -57,6 +58,11 @@ def _model(goal_reward: float) -> FiniteModel:
 
 class CheeseMaze(AbstractFiniteEnvironment):
     """McCallum's cheese maze: 11 cells, 7 observations, actions north, south, east, west."""
+
+    # Every success pays alike: what counts is how soon it comes.
+    score = "reward_per_step"
+    gymnasium_id = "asmpg/CheeseMaze-v0"
+    paper = PaperSizes(num_states=8, hidden=128)
 
     max_steps: int = eqx.field(static=True)
     goal_reward: float = eqx.field(static=True)

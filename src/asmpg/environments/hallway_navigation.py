@@ -22,6 +22,7 @@ import numpy as np
 from jaxtyping import Array, Int
 
 from asmpg._support.checks import check_integer, check_number
+from asmpg.environments._environment import PaperSizes
 from asmpg.environments._finite_environment import (
     AbstractFiniteEnvironment,
     SamplingTables,
@@ -61,6 +62,11 @@ def _model(goal_reward: float, bump_reward: float, move_reward: float) -> Finite
 
 class HallwayNavigation(AbstractFiniteEnvironment):
     """McCallum's hallway: 20 cells, 8 wall patterns, actions north, east, south, west."""
+
+    # Every success pays alike: what counts is how soon it comes.
+    score = "reward_per_step"
+    gymnasium_id = "asmpg/HallwayNavigation-v0"
+    paper = PaperSizes(num_states=8, hidden=64)
 
     max_steps: int = eqx.field(static=True)
     goal_reward: float = eqx.field(static=True)

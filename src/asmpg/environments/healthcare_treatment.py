@@ -26,7 +26,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Key
 
 from asmpg._support.checks import check_integer, check_number
-from asmpg.environments._environment import Action, Environment
+from asmpg.environments._environment import Action, Environment, PaperSizes
 from asmpg.environments._spaces import Box, Discrete
 
 if TYPE_CHECKING:
@@ -55,6 +55,9 @@ def _doses(name: str, values: tuple[float, float, float]) -> tuple[float, float,
 
 class HealthcareTreatment(Environment[PatientState]):
     """A patient to be cured by none, mild and aggressive doses, seeing health only."""
+
+    gymnasium_id = "asmpg/HealthcareTreatment-v0"
+    paper = PaperSizes(num_states=3, hidden=64)
 
     max_steps: int = eqx.field(static=True)
     benefit: tuple[float, float, float]

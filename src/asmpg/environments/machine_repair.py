@@ -24,6 +24,7 @@ import numpy as np
 from jaxtyping import Array, Int
 
 from asmpg._support.checks import check_integer, check_number
+from asmpg.environments._environment import PaperSizes
 from asmpg.environments._finite_environment import (
     AbstractFiniteEnvironment,
     SamplingTables,
@@ -54,6 +55,9 @@ def condition_and_wear(state: int) -> tuple[int, int]:
 
 class MachineRepair(AbstractFiniteEnvironment):
     """A machine with a visible condition and hidden wear; actions continue and repair."""
+
+    gymnasium_id = "asmpg/MachineRepair-v0"
+    paper = PaperSizes(num_states=8, hidden=64)
 
     max_steps: int = eqx.field(static=True)
     degrade_base: float = eqx.field(static=True)

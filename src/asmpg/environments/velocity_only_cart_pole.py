@@ -26,7 +26,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Key
 
 from asmpg._support.checks import check_integer, check_number
-from asmpg.environments._environment import Action, Environment
+from asmpg.environments._environment import Action, Environment, PaperSizes
 from asmpg.environments._spaces import Box, Discrete
 
 if TYPE_CHECKING:
@@ -48,6 +48,9 @@ class CartPoleState(NamedTuple):
 
 class VelocityOnlyCartPole(Environment[CartPoleState]):
     """CartPole that shows only the cart's velocity and the pole's angular velocity."""
+
+    gymnasium_id = "asmpg/VelocityOnlyCartPole-v0"
+    paper = PaperSizes(num_states=4, hidden=128)
 
     max_steps: int = eqx.field(static=True)
     gravity: float

@@ -43,5 +43,7 @@ from asmpg.exact._returns import exact_returns as exact_returns
 from asmpg.exact._simulation import UniformAct as UniformAct
 from asmpg.exact._simulation import play as play
 from asmpg.exact._simulation import simulate as simulate
+from asmpg.exact._yardsticks import KIND_MARKS as KIND_MARKS
+from asmpg.exact._yardsticks import YARDSTICK_LABELS as YARDSTICK_LABELS
 from asmpg.exact._yardsticks import Yardstick as Yardstick
 from asmpg.exact._yardsticks import Yardsticks as Yardsticks

@@ -6,6 +6,8 @@ from typing import Literal
 #: How a value is known: computed exactly; on a grid, so nearly; the best of a search, so a lower
 #: bound; or a simulation.
 Kind = Literal["exact", "grid", "search", "simulation"]
+#: What is put before a value of each kind: nearly, or at least.
+KIND_MARKS: dict[str, str] = {"exact": "", "grid": "≈", "search": "≥", "simulation": "≈"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,3 +38,13 @@ class Yardsticks:
     memoryless: Yardstick
     history_optimal: Yardstick | None
     full_state: Yardstick
+
+
+#: What each yardstick is called wherever it is shown.
+YARDSTICK_LABELS = {
+    "random": "uniformly random",
+    "memoryless_deterministic": "best memoryless, deterministic",
+    "memoryless": "best memoryless",
+    "history_optimal": "history optimum",
+    "full_state": "full state",
+}

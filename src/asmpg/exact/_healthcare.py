@@ -2,7 +2,7 @@
 
 Toxicity and resistance follow from past doses, so the best use of a history is the optimum with
 full state. Noise makes health a lottery for a rule with fine stripes, so deterministic memoryless
-rules come as close to the best stochastic one as one likes.
+rules come arbitrarily close to the best stochastic one.
 """
 
 import dataclasses
@@ -15,14 +15,14 @@ from jaxtyping import Array, Float, Key
 
 from asmpg.environments.healthcare_treatment import HealthcareTreatment
 from asmpg.exact._healthcare_chain import GridSize
-from asmpg.exact._healthcare_memoryless import (
+from asmpg.exact._healthcare_policies import (
     HealthTable,
     cells_for,
     evaluate_table,
+    healthcare_optimum,
     search_table,
     striped,
 )
-from asmpg.exact._healthcare_optimum import healthcare_optimum
 from asmpg.exact._simulation import Act, simulate
 from asmpg.exact._yardsticks import Yardstick, Yardsticks
 

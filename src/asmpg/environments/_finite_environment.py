@@ -71,7 +71,7 @@ def sampling_tables(model: FiniteModel) -> SamplingTables:
 
 
 class AbstractFiniteEnvironment(Environment[Int[Array, ""]]):
-    """An environment whose law is `model`; its latent state is an integer."""
+    """An environment that follows `model`; its latent state is an integer."""
 
     model: eqx.AbstractVar[FiniteModel]
     tables: eqx.AbstractVar[SamplingTables]

@@ -55,8 +55,8 @@ def enumerate_trajectories(nmdp: NMDP, *, num_states: int) -> Enumeration:
     o, s, a = (columns[part::3] for part in range(3))
     histories = [o[0]]
     chance = nmdp.start[o[0]]
-    for time, law in enumerate(nmdp.laws):
-        chance = chance * law[histories[-1], a[time], o[time + 1]]
+    for time, transition in enumerate(nmdp.transitions):
+        chance = chance * transition[histories[-1], a[time], o[time + 1]]
         histories.append((histories[-1] * actions + a[time]) * symbols + o[time + 1])
     paid = [r[h, taken] for r, h, taken in zip(nmdp.rewards, histories, a, strict=True)]
     o, s, a = (jnp.asarray(part, jnp.int32) for part in (o, s, a))

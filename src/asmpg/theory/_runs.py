@@ -76,7 +76,7 @@ class Laboratory:
         return best - float(_value(self._first().policy, self.nmdp, self.method))
 
     def start(self, *, runs: int) -> Runs:
-        """All runs at `theta_1`, with chances of their own."""
+        """All runs at `theta_1`, each with a key of its own."""
         learner = jax.tree.map(
             lambda leaf: jnp.asarray(np.stack([np.asarray(leaf)] * runs)), self._first()
         )
@@ -85,7 +85,7 @@ class Laboratory:
         return Runs(learner, keys, jnp.ones(runs, int), zero, zero, zero, zero)
 
     def advance(self, runs: Runs, *, updates: int, scale: float, power: float = 0.0) -> Runs:
-        """Go on until `updates` updates, with step sizes `alpha_k = scale k^-power`."""
+        """Continue until `updates` updates, with step sizes `alpha_k = scale k^-power`."""
         numbers = (jnp.asarray(updates), jnp.asarray(scale), jnp.asarray(power))
         return _loop(runs, self.method, self.nmdp.environment(), self.nmdp, *numbers)
 

@@ -38,8 +38,7 @@ class Environment(eqx.Module, Generic[State]):
     and emits `o_{t+1}`. `reset` emits `o_1`. Both can be jitted and vmapped.
 
     An environment knows nothing of time limits but their length, `max_steps`: cutting an episode
-    off there (truncation) is the business of whoever runs it, and is never reported as
-    `terminated`.
+    off there (truncation) is left to the caller, and is never reported as `terminated`.
 
     A class may declare by which `score` policies are compared in it, its `gymnasium_id`, and, if
     it is one of the paper's, the sizes used there.
@@ -99,7 +98,7 @@ class Environment(eqx.Module, Generic[State]):
         return " ".join(f"{leaf}" for leaf in jax.tree.leaves(state))
 
     def draw(self, axes: "Axes", episode: "Episode") -> None:
-        """Draw where `episode` stands now, and how it got there."""
+        """Draw the current state of `episode`, and how it got there."""
         from asmpg.environments.drawing import draw_chart
 
         draw_chart(axes, self, episode)

@@ -15,7 +15,7 @@ class FiniteModel:
     """Transition, observation, reward and start of a finite POMDP, in float64.
 
     Latent states `x`, actions `a`, observations `o`. Every pair `(x, a)` has up to `K` outcomes,
-    listed in a fixed order (sampling walks that order with a single uniform number):
+    listed in a fixed order (sampling follows that order with a single uniform number):
 
     - `successor[x, a, k]`, `probability[x, a, k]`, `reward[x, a, k]`: outcome `k`;
     - `observation[a, x', o]`: probability of seeing `o` on arriving in `x'` by `a`;
@@ -162,12 +162,10 @@ class FiniteModel:
 
     @property
     def num_actions(self) -> int:
-        """Number of actions."""
         return self.successor.shape[1]
 
     @property
     def num_observations(self) -> int:
-        """Number of observation symbols."""
         return self.observation.shape[2]
 
     @property

@@ -134,17 +134,14 @@ class NMDP(eqx.Module):
 
     @property
     def horizon(self) -> int:
-        """`H`."""
         return len(self.rewards)
 
     @property
     def num_observations(self) -> int:
-        """`|O|`."""
         return len(self.start)
 
     @property
     def num_actions(self) -> int:
-        """`|A|`."""
         return self.rewards[0].shape[1]
 
     @property

@@ -93,16 +93,13 @@ class HallwayNavigation(AbstractFiniteEnvironment):
 
     @property
     def action_names(self) -> tuple[str, ...]:
-        """The four directions."""
         return ("north", "east", "south", "west")
 
     def describe_state(self, state: Int[Array | np.ndarray, ""]) -> str:
-        """The cell and where it lies."""
         x, y = CELLS[int(state)]
         return f"cell {int(state)} (x={x}, y={y})"
 
     def draw(self, axes: "Axes", episode: "Episode") -> None:
-        """The maze, seen from above."""
         from asmpg.environments.drawing import draw_maze
 
         draw_maze(axes, self, episode)

@@ -14,7 +14,7 @@ Latent state: condition `c` (healthy or degraded, observed) and wear `w = k / 10
 | degraded  | repair   | -1     | healthy with `q(w) = 0.9 - 0.7 w`     | the same, or `w`  |
 
 A failed repair removes no wear: that clause is what makes memory matter. The machine starts new
-and healthy and runs for ever, up to the time limit.
+and healthy and runs up to the time limit.
 """
 
 from typing import TYPE_CHECKING
@@ -150,16 +150,13 @@ class MachineRepair(AbstractFiniteEnvironment):
 
     @property
     def action_names(self) -> tuple[str, ...]:
-        """Continue or repair."""
         return ("continue", "repair")
 
     def describe_state(self, state: Int[Array | np.ndarray, ""]) -> str:
-        """Condition and wear."""
         condition, wear = condition_and_wear(int(state))
         return f"{('healthy', 'degraded')[condition]}, wear {wear / MAX_WEAR:.1f}"
 
     def draw(self, axes: "Axes", episode: "Episode") -> None:
-        """The machine's record."""
         from asmpg.environments.drawing import draw_machine
 
         draw_machine(axes, self, episode)

@@ -91,7 +91,6 @@ class VelocityOnlyCartPole(Environment[CartPoleState]):
         self.start_range = check_number("start_range", start_range, low=0, high=most)
 
     def reset(self, key: Key[Array, ""]) -> tuple[Float[Array, "2"], CartPoleState]:
-        """Nearly upright, nearly at rest."""
         start = jax.random.uniform(key, (4,), minval=-self.start_range, maxval=self.start_range)
         state = CartPoleState(*start)
         return _velocities(state), state
@@ -99,7 +98,6 @@ class VelocityOnlyCartPole(Environment[CartPoleState]):
     def step(
         self, key: Key[Array, ""], state: CartPoleState, action: Action
     ) -> tuple[Float[Array, "2"], CartPoleState, Float[Array, ""], Bool[Array, ""]]:
-        """Push left or right; there is no noise."""
         del key
         self.check_action(action)
         state, terminated = self.transition(state, action)
@@ -151,21 +149,17 @@ class VelocityOnlyCartPole(Environment[CartPoleState]):
 
     @property
     def action_space(self) -> Discrete:
-        """Left, right."""
         return Discrete(2)
 
     @property
     def reward_bound(self) -> float:
-        """Every step pays one."""
         return 1.0
 
     @property
     def action_names(self) -> tuple[str, ...]:
-        """Left or right."""
         return ("left", "right")
 
     def describe_state(self, state: CartPoleState) -> str:
-        """Position, velocity, angle, angular velocity."""
         return (
             f"cart {float(state.position):+.2f} moving {float(state.velocity):+.2f}, "
             f"pole {math.degrees(float(state.angle)):+.1f}° "
@@ -173,7 +167,6 @@ class VelocityOnlyCartPole(Environment[CartPoleState]):
         )
 
     def draw(self, axes: "Axes", episode: "Episode") -> None:
-        """The cart and its pole."""
         from asmpg.environments.drawing import draw_cart_pole
 
         draw_cart_pole(axes, self, episode)

@@ -83,7 +83,7 @@ def write_reference_values(
     healthcare_effort: HealthcareEffort | None = None,
     cart_pole_episodes: int = 1_000_000,
 ) -> None:
-    """Compute the shipped file anew, for the default constants; takes minutes."""
+    """Recompute the shipped file, for the default constants; takes minutes."""
     effort = healthcare_effort or HealthcareEffort(episodes=3_000_000)
     healthcare, cart_pole = HealthcareTreatment(), VelocityOnlyCartPole()
     started = time.perf_counter()

@@ -158,8 +158,8 @@ def search_table(
 def striped(table: Float[np.ndarray, "bins A"], stripes: int) -> Float[np.ndarray, "cells A"]:
     """A deterministic table that mixes doses as `table` does, in `stripes` stripes a bin.
 
-    Health is noisy at a coarser scale than the stripes, and so draws lots for a rule that has
-    none: error diffusion, each stripe taking the dose most in arrears.
+    Health is noisy at a coarser scale than the stripes, so that the noise randomises a
+    deterministic rule. By error diffusion: each stripe takes the dose most in arrears.
     """
     arrears = np.zeros(table.shape[1])
     choices = []

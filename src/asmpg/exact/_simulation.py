@@ -16,7 +16,7 @@ from asmpg.environments import Environment
 #: A policy to play: `act(key, step, observation, state, carry) -> (action, carry)`, with `step`
 #: counted from 0. It looks at what its kind may see: the observation alone if memoryless, its own
 #: `carry` too if it has a memory, the latent state if it plays with full information. Arrays that
-#: are leaves of `act` (an `equinox.Module`) can change without compiling anew.
+#: are leaves of `act` (an `equinox.Module`) can change without recompiling.
 Act = Callable[[Key[Array, ""], Int[Array, ""], Array, Any, Any], tuple[Int[Array, ""], Any]]
 
 _MOST_COPIES = 4096

@@ -52,7 +52,6 @@ class Experiment:
 
     @property
     def setting(self) -> str:
-        """Episodic or discounted."""
         return self.laboratory.method.objective
 
     def averages(self, step_size: Formula) -> Float[np.ndarray, "K N"]:

@@ -31,7 +31,6 @@ class Enumeration(eqx.Module):
     environment_probability: Float[Array, " N"]
 
     def probability(self, policy: ASMPolicy) -> Float[Array, " N"]:
-        """The probability of every trajectory."""
         log_nu, log_phi = policy.log_rows(
             self.episodes.past, self.episodes.observations, self.episodes.states
         )
@@ -91,12 +90,10 @@ class KernelFamily:
 
     @property
     def title(self) -> str:
-        """The family in words."""
         return "joint softmax" if self.kind == "joint" else "factored softmax"
 
     @property
     def bounds(self) -> KernelBounds:
-        """`G` and `M`."""
         return joint_softmax_bounds() if self.kind == "joint" else factored_softmax_bounds()
 
     def make(self, key: Key[Array, ""]) -> ASMPolicy:
@@ -124,7 +121,6 @@ class KernelFamily:
 
     @property
     def num_parameters(self) -> int:
-        """`d`."""
         return sum(leaf.size for leaf in jax.tree.leaves(self._shapes()))
 
     def _shapes(self) -> ASMPolicy:

@@ -1,7 +1,6 @@
 """A finite partially observed model, written out in arrays."""
 
 import hashlib
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -211,17 +210,3 @@ def _check_distributions(name: str, array: np.ndarray) -> None:
         raise ValueError(
             f"{name} must sum to one along its last axis, but {row} sums to {sums[index]:.9g}"
         )
-
-
-Position = tuple[int, int]
-
-
-def grid_successors(cells: Sequence[Position], moves: Sequence[Position]) -> Int[np.ndarray, "X A"]:
-    """Where each move leads from each cell; a move that leaves the cells leads nowhere."""
-    index = {position: cell for cell, position in enumerate(cells)}
-    return np.array(
-        [
-            [index.get((x + dx, y + dy), cell) for dx, dy in moves]
-            for cell, (x, y) in enumerate(cells)
-        ]
-    )

@@ -131,8 +131,8 @@ def rate(
 ) -> Row:
     """The average falls as `K^-1/2`: the slope between the two largest `K`, on log scales.
 
-    The bound falls like that from the start. Real averages stand still until the runs have
-    moved, then fall; the tolerance is 0.15.
+    The bound falls like that from the start. Real averages stay flat until the runs have moved,
+    then fall; the tolerance is 0.15.
     """
     mean = averages.mean(axis=1)
     first, last = experiment.updates[-2:]

@@ -27,5 +27,5 @@ _SCORES = {
 
 
 def score_of(environment: Environment[Any] | None) -> Score:
-    """What the class of `environment` declares; the undiscounted return where it has none."""
+    """What `environment` declares; without one, as on the host, the default."""
     return _SCORES[Environment.score if environment is None else environment.score]

@@ -18,8 +18,7 @@ import numpy as np
 from jaxtyping import Array
 
 import asmpg
-from asmpg.environments import Environment
-from asmpg.methods import PAPER_SIZES
+from asmpg.environments import PAPER_ENVIRONMENTS, Environment
 
 BATCH_SIZES = (1, 64, 1024, 16384)
 STEPS_PER_CALL = 256
@@ -134,7 +133,7 @@ def main() -> None:
         columns += ["gymnasium.make", "make_vec 1024"]
     print(f"{'million steps per second':26}" + "".join(f"{column:>16}" for column in columns))
     results: dict[str, dict[str, float]] = {}
-    for name in PAPER_SIZES:
+    for name in PAPER_ENVIRONMENTS:
         environment = asmpg.make(name)
         rates = [measure_compiled(environment, size, arguments.seconds) for size in BATCH_SIZES]
         if not arguments.no_gymnasium:

@@ -24,8 +24,8 @@ import jax.numpy as jnp
 import numpy as np
 
 import asmpg
-from asmpg.environments import Discrete
-from asmpg.methods import PAPER_SIZES, PRESETS
+from asmpg.environments import PAPER_ENVIRONMENTS, Discrete, paper_sizes
+from asmpg.methods import PRESETS
 from asmpg.runs import Row, RunConfig, default_seeds
 from asmpg.training import Callback, train
 
@@ -84,7 +84,9 @@ def network_operations(name: str, steps: float, updates: float) -> float:
     Tabulated kernels are evaluated forward and backward on all inputs once an update; others
     forward at each step of play, and forward and backward at each step of the update.
     """
-    environment, (states, hidden) = asmpg.make(name), PAPER_SIZES[name]
+    environment, paper = asmpg.make(name), paper_sizes(name)
+    assert paper is not None
+    states, hidden = paper
     space, actions = environment.observation_space, environment.action_space.n
     inputs = states + actions + (space.n if isinstance(space, Discrete) else len(space.low))
     weights = inputs * 2 * hidden + 4 * hidden**2 + 2 * hidden**2 + hidden * states
@@ -127,7 +129,7 @@ def compiled_rate(config: RunConfig, chunks: int = 3) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", default=list(PAPER_SIZES), metavar="NAME")
+    parser.add_argument("names", nargs="*", default=list(PAPER_ENVIRONMENTS), metavar="NAME")
     parser.add_argument("--method", default="asmpg", choices=list(PRESETS))
     parser.add_argument("--steps", type=int, default=1_000_000)
     parser.add_argument("--seeds", type=int, default=10)

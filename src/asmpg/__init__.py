@@ -7,8 +7,6 @@ from asmpg._gymnasium_ids import register_with_gymnasium as _register_with_gymna
 from asmpg._support.interrupts import leave_on_interrupt as _leave_on_interrupt
 
 if TYPE_CHECKING:
-    from asmpg._gymnasium_ids import to_gymnasium as to_gymnasium
-    from asmpg._gymnasium_ids import to_gymnasium_vector as to_gymnasium_vector
     from asmpg._support.errors import CheckpointError as CheckpointError
     from asmpg._support.errors import TrainingError as TrainingError
     from asmpg.agents import Agent as Agent
@@ -26,6 +24,8 @@ if TYPE_CHECKING:
     from asmpg.environments import register as register
     from asmpg.environments import registered_names as registered_names
     from asmpg.interop import from_gymnax as from_gymnax
+    from asmpg.interop import to_gymnasium as to_gymnasium
+    from asmpg.interop import to_gymnasium_vector as to_gymnasium_vector
     from asmpg.methods import AIS as AIS
     from asmpg.methods import ASMPG as ASMPG
     from asmpg.methods import ASMPPO as ASMPPO
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-#: Where each name lives; nothing is imported, jax least of all, before it is asked for.
+#: Where each name lives. Nothing is imported, neither jax nor Gymnasium, before it is asked for.
 _HOME = {
     "AIS": "asmpg.methods",
     "ASMPG": "asmpg.methods",
@@ -74,8 +74,8 @@ _HOME = {
     "register_method": "asmpg.methods",
     "registered_names": "asmpg.environments",
     "report": "asmpg.commands._studies",
-    "to_gymnasium": "asmpg._gymnasium_ids",
-    "to_gymnasium_vector": "asmpg._gymnasium_ids",
+    "to_gymnasium": "asmpg.interop",
+    "to_gymnasium_vector": "asmpg.interop",
     "train": "asmpg.training",
     "verify": "asmpg.commands._functions",
 }

@@ -1,75 +1,77 @@
-"""The way to Gymnasium, for a package that can do without it.
+"""Our ids in Gymnasium's registry, without importing Gymnasium, or jax, before the user does."""
 
-Nothing here imports jax, and Gymnasium is imported where it is found only.
-"""
-
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from asmpg.environments import Environment
-    from asmpg.interop.adapters import GymnasiumEnv, GymnasiumVectorEnv
+import importlib.machinery
+import sys
+from importlib.abc import MetaPathFinder
+from types import ModuleType
+from typing import Any
 
 _ADAPTERS = "asmpg.interop.adapters"
-_BUILT_IN = (
-    "CheeseMaze",
-    "HallwayNavigation",
-    "HealthcareTreatment",
-    "MachineRepair",
-    "VelocityOnlyCartPole",
-)
+#: The `gymnasium_id` of every environment that declares one, and the arguments behind it. The last
+#: one builds whatever its argument `environment` names.
+GYMNASIUM_IDS: dict[str, dict[str, str]] = {
+    "asmpg/CheeseMaze-v0": {"environment": "CheeseMaze"},
+    "asmpg/HallwayNavigation-v0": {"environment": "HallwayNavigation"},
+    "asmpg/HealthcareTreatment-v0": {"environment": "HealthcareTreatment"},
+    "asmpg/MachineRepair-v0": {"environment": "MachineRepair"},
+    "asmpg/VelocityOnlyCartPole-v0": {"environment": "VelocityOnlyCartPole"},
+    "asmpg/Environment-v0": {},
+}
 
 
 def register_with_gymnasium() -> None:
-    """Make `gymnasium.make` and `make_vec` know our environments, if Gymnasium is installed.
+    """Make `gymnasium.make` and `make_vec` know our environments, as soon as it is imported.
 
-    The ids are `asmpg/CheeseMaze-v0` and so on, and `asmpg/Environment-v0`, which builds whatever
-    its argument `environment` names. Calling this again changes nothing.
+    That is at once if it already is. Calling this again changes nothing.
     """
-    try:
-        import gymnasium
-    except ImportError:
-        return
-    arguments = {name: {"environment": name} for name in _BUILT_IN} | {"Environment": {}}
-    for name, keywords in arguments.items():
-        if f"asmpg/{name}-v0" not in gymnasium.registry:
+    if sys.modules.get("gymnasium") is not None:
+        _register_ids()
+    elif not any(isinstance(finder, _AfterGymnasium) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _AfterGymnasium())
+
+
+def _register_ids() -> None:
+    import gymnasium
+
+    for name, arguments in GYMNASIUM_IDS.items():
+        if name not in gymnasium.registry:
             gymnasium.register(
-                f"asmpg/{name}-v0",
+                name,
                 entry_point=f"{_ADAPTERS}:GymnasiumEnv",
                 vector_entry_point=f"{_ADAPTERS}:GymnasiumVectorEnv",
-                kwargs=keywords,
+                kwargs=arguments,
             )
 
 
-def to_gymnasium(
-    environment: "Environment[Any] | str", *, render_mode: str | None = None, **options: Any
-) -> "GymnasiumEnv":
-    """Wrap an environment, or the one that `make(environment, **options)` builds, for Gymnasium.
+class _AfterGymnasium(MetaPathFinder):
+    """Finds Gymnasium as the other finders do, and registers our ids once it has been imported.
 
-    >>> env = asmpg.to_gymnasium("CheeseMaze", render_mode="ansi", max_steps=100)
+    Only looking for it (`importlib.util.find_spec`) registers nothing and leaves the finder in
+    place, as does an import that fails.
     """
-    from asmpg.interop.adapters import GymnasiumEnv
 
-    return GymnasiumEnv(environment, render_mode=render_mode, **options)
+    def find_spec(
+        self, fullname: str, path: Any, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if fullname != "gymnasium":
+            return None
+        others = [getattr(finder, "find_spec", None) for finder in sys.meta_path]
+        finds = [find for find in others if find is not None and find != self.find_spec]
+        found = (find(fullname, path, target) for find in finds)
+        spec = next((spec for spec in found if spec is not None), None)
+        if spec is not None and spec.loader is not None:
+            self._follow(spec.loader)
+        return spec
 
+    def _follow(self, loader: Any) -> None:
+        execute = loader.exec_module
 
-def to_gymnasium_vector(
-    environment: "Environment[Any] | str",
-    *,
-    num_envs: int = 1,
-    render_mode: str | None = None,
-    autoreset_mode: Any = "NextStep",
-    **options: Any,
-) -> "GymnasiumVectorEnv":
-    """Wrap `num_envs` copies, stepped together, for Gymnasium.
+        def exec_module(module: ModuleType) -> None:
+            execute(module)
+            if module.__name__ == "gymnasium":
+                loader.exec_module = execute
+                if self in sys.meta_path:
+                    sys.meta_path.remove(self)
+                _register_ids()
 
-    >>> envs = asmpg.to_gymnasium_vector("CheeseMaze", num_envs=16, autoreset_mode="SameStep")
-    """
-    from asmpg.interop.adapters import GymnasiumVectorEnv
-
-    return GymnasiumVectorEnv(
-        environment,
-        num_envs=num_envs,
-        render_mode=render_mode,
-        autoreset_mode=autoreset_mode,
-        **options,
-    )
+        loader.exec_module = exec_module

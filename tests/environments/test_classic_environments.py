@@ -1,7 +1,5 @@
 """Tiger and Voicemail are the known problems: their values, and what their steps do."""
 
-import inspect
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -71,16 +69,10 @@ def test_the_first_observation_tells_nothing(environment):
 
 
 @pytest.mark.parametrize("environment", [Tiger, Voicemail])
-def test_they_keep_the_contract(environment):
+def test_sizes_and_reward_bounds_are_the_known_ones(environment):
     env = environment()
-    assert env.name == environment.__name__
-    assert env.max_steps == 300
-    assert len(env.action_names) == env.action_space.n == 3
-    assert env.observation_space.n == 2
+    assert (env.observation_space.n, env.action_space.n) == (2, 3)
     assert env.describe_state(jnp.int32(0)) != env.describe_state(jnp.int32(1))
-    again = environment(**env.options())
-    assert jax.tree.structure(again) == jax.tree.structure(env)
-    assert set(env.options()) == set(inspect.signature(environment).parameters)
     assert env.reward_bound == {Tiger: 100, Voicemail: 20}[environment]
 
 

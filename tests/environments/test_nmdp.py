@@ -102,7 +102,7 @@ def test_derivatives_are_float64_and_agree_with_differences():
     )
 
 
-def test_sampler_follows_the_laws():
+def test_sampler_follows_the_transitions():
     """20,000 episodes: the mean return within four standard errors of the exact value."""
     nmdp = NMDP.random(3, horizon=3)
     policy = JointTabularPolicy(**SIZES, key=jax.random.key(4))
@@ -131,19 +131,22 @@ def test_training_learns_to_remember():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"law": lambda o, a: [0.5, 0.6]}, r"law must give 2 probabilities that sum to one, got"),
-        ({"law": lambda o, a: [1.0]}, r"law must give 2 probabilities"),
+        (
+            {"transition": lambda o, a: [0.5, 0.6]},
+            r"transition must .* that sum to one, got",
+        ),
+        ({"transition": lambda o, a: [1.0]}, r"transition must give 2 probabilities"),
         ({"reward": lambda o, a: float("nan")}, "reward must be a finite number, got nan"),
         ({"horizon": 0}, "horizon must be an integer of at least 1, got 0"),
         ({"horizon": 20}, "horizon must leave at most 200000 histories"),
     ],
 )
 def test_bad_input_is_named(given, message):
-    arguments = {"law": lambda o, a: [0.5, 0.5], "reward": lambda o, a: 0.0, "horizon": 2}
+    arguments = {"transition": lambda o, a: [0.5, 0.5], "reward": lambda o, a: 0.0, "horizon": 2}
     arguments |= given
     with pytest.raises(ValueError, match=message):
         NMDP.from_functions(
-            arguments["law"],
+            arguments["transition"],
             arguments["reward"],
             num_observations=2,
             num_actions=2,

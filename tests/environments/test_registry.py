@@ -4,7 +4,13 @@ import jax
 import pytest
 
 import asmpg
-from asmpg.environments import Environment, registered_names
+from asmpg.environments import (
+    PAPER_ENVIRONMENTS,
+    Environment,
+    PaperSizes,
+    paper_sizes,
+    registered_names,
+)
 from asmpg.environments.cheese_maze import CheeseMaze
 
 
@@ -48,8 +54,24 @@ def test_options_rebuild_the_environment(name):
     assert jax.tree.structure(again) == jax.tree.structure(env)
 
 
-def test_gymnasium_ids_work_too():
-    assert isinstance(asmpg.make("asmpg/CheeseMaze-v0"), CheeseMaze)
+def test_a_gymnasium_id_is_the_name_of_its_environment():
+    for name in PAPER_ENVIRONMENTS:
+        env = asmpg.make(name)
+        assert asmpg.make(env.gymnasium_id).name == name
+
+
+def test_each_environment_declares_its_score_and_the_papers_sizes():
+    declared = {name: (asmpg.make(name).score, paper_sizes(name)) for name in PAPER_ENVIRONMENTS}
+    assert declared == {
+        "CheeseMaze": ("reward_per_step", (8, 128)),
+        "HallwayNavigation": ("reward_per_step", (8, 64)),
+        "HealthcareTreatment": ("undiscounted_return", (3, 64)),
+        "MachineRepair": ("undiscounted_return", (8, 64)),
+        "VelocityOnlyCartPole": ("undiscounted_return", (4, 128)),
+    }
+    assert asmpg.make("Tiger").score == "undiscounted_return"
+    assert paper_sizes("Tiger") is None
+    assert paper_sizes("Unheard-of") is None
 
 
 @pytest.mark.parametrize("wrong", ["ChesseMaze", "cheesemaze", "asmpg/Cheese-v0"])
@@ -83,7 +105,7 @@ def test_options_out_of_range_are_named(name, options, message):
         asmpg.make(name, **options)
 
 
-def test_a_users_own_environment(monkeypatch):
+def test_a_users_own_factory(monkeypatch):
     monkeypatch.setattr("asmpg.environments._registry._registered", {})
     asmpg.register("ShortMaze", lambda max_steps=20: CheeseMaze(max_steps=max_steps))
     assert asmpg.make("ShortMaze").max_steps == 20
@@ -96,3 +118,18 @@ def test_a_users_own_environment(monkeypatch):
     asmpg.register("Broken", lambda: 3)
     with pytest.raises(ValueError, match="factory of Broken must return an Environment, got 3"):
         asmpg.make("Broken")
+
+
+def test_a_users_own_class_brings_what_it_declares(monkeypatch):
+    monkeypatch.setattr("asmpg.environments._registry._registered", {})
+
+    class Maze(CheeseMaze):
+        score = "undiscounted_return"
+        paper = PaperSizes(num_states=2, hidden=16)
+
+    asmpg.register("MyMaze", Maze)
+    env = asmpg.make("MyMaze", max_steps=5)
+    assert (type(env), env.max_steps, env.score) == (Maze, 5, "undiscounted_return")
+    assert paper_sizes("MyMaze") == (2, 16)
+    with pytest.raises(ValueError, match="options of MyMaze must be among: max_steps, goal_reward"):
+        asmpg.make("MyMaze", gravity=1.0)

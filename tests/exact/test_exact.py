@@ -15,6 +15,7 @@ from asmpg.exact import (
     finite_yardsticks,
     memoryless_returns,
     optimal_returns,
+    policy_returns,
 )
 from asmpg.policies import KernelTables, TabularPolicy
 from controllers import cheese_maze_controller, hallway_controller, machine_repair_controller
@@ -68,9 +69,15 @@ CONTROLLERS = {
 def test_controllers_have_their_known_values(name):
     build, expected = CONTROLLERS[name]
     with jax.enable_x64(True):
-        returns = exact_returns(make(name).model, build(), horizon=H, discount=GAMMA)
+        returns = policy_returns(make(name), build(), discount=GAMMA)
     found = (returns.discounted, returns.undiscounted, returns.episode_length)
     assert tuple(map(float, found)) == pytest.approx(expected, abs=1e-6)
+
+
+def test_only_tables_in_a_finite_model_have_exact_returns():
+    assert policy_returns(make("CheeseMaze"), None, discount=GAMMA) is None
+    tables = KernelTables.memoryless(jnp.full((2, 2), 0.5))
+    assert policy_returns(make("VelocityOnlyCartPole"), tables, discount=GAMMA) is None
 
 
 @pytest.mark.parametrize(("continue_states", "discounted"), [(2, 28.688023), (3, 42.329083)])

@@ -21,7 +21,7 @@ from asmpg.exact import (
     VelocityRule,
     Yardstick,
     Yardsticks,
-    _reference_values,
+    _environment_yardsticks,
     cart_pole_yardsticks,
     evaluate_table,
     healthcare_optimum,
@@ -308,10 +308,10 @@ def test_what_is_written_is_what_is_loaded(tmp_path, monkeypatch):
     known = Yardsticks(measured, None, computed, None, computed)
     tables = tuple(ValuedTable(value, np.eye(3)) for value in (5.0, 6.0))
     solution = HealthcareSolution(known, tables)
-    monkeypatch.setattr(_reference_values, "solve_healthcare", lambda *_, **__: solution)
-    monkeypatch.setattr(_reference_values, "cart_pole_yardsticks", lambda *_, **__: known)
+    monkeypatch.setattr(_environment_yardsticks, "solve_healthcare", lambda *_, **__: solution)
+    monkeypatch.setattr(_environment_yardsticks, "cart_pole_yardsticks", lambda *_, **__: known)
     write_reference_values(tmp_path / "reference_values.json")
-    monkeypatch.setattr(_reference_values.resources, "files", lambda _: tmp_path)
+    monkeypatch.setattr(_environment_yardsticks.resources, "files", lambda _: tmp_path)
     assert load_reference_values(HealthcareTreatment()) == known
     assert load_reference_values(VelocityOnlyCartPole()) == known
     loaded = load_memoryless_tables(HealthcareTreatment())

@@ -11,7 +11,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import asmpg
-from asmpg._gymnasium_ids import register_with_gymnasium
+from asmpg._gymnasium_ids import GYMNASIUM_IDS, register_with_gymnasium
 from asmpg.environments.velocity_only_cart_pole import CartPoleState
 from asmpg.interop.adapters import GymnasiumEnv
 
@@ -55,13 +55,17 @@ def random_actions(env, count, seed=0):
     return np.random.default_rng(seed).integers(env.action_space.n, size=count)
 
 
-def test_every_built_in_environment_is_registered():
-    assert asmpg.registered_names()[: len(NAMES)] == list(NAMES)
-    for name in (*NAMES, "Environment"):
-        spec = gymnasium.spec(f"asmpg/{name}-v0")
-        assert spec.max_episode_steps is None
-        assert isinstance(spec.entry_point, str)
-        assert isinstance(spec.vector_entry_point, str)
+def test_the_ids_are_those_that_the_environments_declare():
+    environments = [asmpg.make(name) for name in asmpg.registered_names()]
+    declared = {
+        each.gymnasium_id: {"environment": each.name}
+        for each in environments
+        if each.gymnasium_id is not None
+    }
+    assert declared | {"asmpg/Environment-v0": {}} == GYMNASIUM_IDS
+    for name in GYMNASIUM_IDS:
+        # The time limit is the environment's own business.
+        assert gymnasium.spec(name).max_episode_steps is None
 
 
 def test_registering_again_changes_nothing():
@@ -265,9 +269,30 @@ def test_cart_pole_moves_as_gymnasiums():
     assert ended > 100
 
 
-def test_importing_asmpg_imports_neither_jax_nor_matplotlib():
-    code = "import asmpg, sys; print(*({'jax', 'matplotlib'} & sys.modules.keys()))"
-    assert run_python(code) == ""
+def test_import_and_help_need_neither_jax_nor_gymnasium_nor_matplotlib():
+    code = """
+import sys, asmpg
+from asmpg.cli import main
+sys.argv = ["asmpg", "--help"]
+try:
+    main()
+except SystemExit:
+    print("LOADED", *({"jax", "gymnasium", "matplotlib"} & sys.modules.keys()))
+"""
+    assert run_python(code).splitlines()[-1].strip() == "LOADED"
+
+
+@pytest.mark.parametrize("first", ["asmpg", "gymnasium"])
+def test_either_may_be_imported_first(first):
+    code = f"""
+import sys, {first}, importlib.util
+assert importlib.util.find_spec("gymnasium").name == "gymnasium"  # looking is not importing
+import asmpg, gymnasium, gymnasium.vector
+assert "_AfterGymnasium" not in [type(finder).__name__ for finder in sys.meta_path]
+assert "_AfterGymnasium" not in gymnasium.__spec__.loader.exec_module.__qualname__
+print(*(name for name in gymnasium.registry if name.startswith("asmpg/")))
+"""
+    assert run_python(code).split() == list(GYMNASIUM_IDS)
 
 
 def test_making_an_environment_does_not_import_matplotlib():

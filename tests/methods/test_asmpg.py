@@ -7,10 +7,10 @@ import jax
 import numpy as np
 import pytest
 
-from asmpg.environments import make
+from asmpg.environments import PAPER_ENVIRONMENTS, make, paper_sizes
 from asmpg.experience import play_episodes
 from asmpg.gradients import reward_to_go, sampled_gradient
-from asmpg.methods import ASMPG, PAPER_SIZES
+from asmpg.methods import ASMPG
 from asmpg.methods import _asmpg as asmpg_method
 from asmpg.policies import TimeIndexedPolicy
 from learning import improve, initialise
@@ -47,11 +47,11 @@ def test_sgd_steps_along_the_estimate(schedule, second, objective, discount):
         learner = following
 
 
-@pytest.mark.parametrize("name", PAPER_SIZES)
+@pytest.mark.parametrize("name", PAPER_ENVIRONMENTS)
 def test_defaults_are_the_papers(name):
     method = ASMPG()
     policy = eqx.filter_eval_shape(initialise, method, make(name), jax.random.key(0)).policy
-    states, hidden = PAPER_SIZES[name]
+    states, hidden = paper_sizes(name)
     assert policy.num_states == states
     widths = [layer.weight.shape[0] for layer in policy.nu_layers]
     assert widths == [2 * hidden, 2 * hidden, hidden, states]

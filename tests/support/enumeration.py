@@ -52,7 +52,7 @@ def flat(tree, *, batched=False):
 
 
 def enumerate_process(seed, *, terminating=False, horizon=HORIZON):
-    """A process whose laws and rewards are drawn anew for every history.
+    """A process whose transitions and rewards are drawn anew for every history.
 
     A terminating one ends once 1 has been seen and answered by 1; what follows pays 99 and must
     not count.

@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 
 from asmpg.environments import Environment, random_episode
-from asmpg.exact import Yardsticks
+from asmpg.exact import YARDSTICK_LABELS, Yardsticks
+from asmpg.training import score_of
 
 _MARKERS = {
-    "random": ("o", "uniformly random"),
-    "memoryless_deterministic": ("v", "best memoryless, deterministic"),
-    "memoryless": ("s", "best memoryless"),
-    "history_optimal": ("D", "history optimum"),
-    "full_state": ("*", "full state"),
+    "random": "o",
+    "memoryless_deterministic": "v",
+    "memoryless": "s",
+    "history_optimal": "D",
+    "full_state": "*",
 }
 
 
@@ -49,10 +50,12 @@ def _side_by_side(images: list[np.ndarray], *, columns: int) -> np.ndarray:
     return np.concatenate(rows)[::2, ::2]
 
 
-def draw_yardsticks(measured: Mapping[str, Yardsticks], path: Path) -> Path:
+def draw_yardsticks(
+    environments: Mapping[str, Environment[Any]], measured: Mapping[str, Yardsticks], path: Path
+) -> Path:
     """Draw into `path` where each policy stands between random (0) and the history optimum (1).
 
-    Mazes are compared by reward per step, the rest by discounted return.
+    Policies are compared by the score of each environment.
     """
     from matplotlib.figure import Figure
 
@@ -62,12 +65,13 @@ def draw_yardsticks(measured: Mapping[str, Yardsticks], path: Path) -> Path:
     rows = np.arange(len(measured))[::-1]
     labels = []
     for row, (name, values) in zip(rows, measured.items(), strict=True):
-        criterion = maze_criterion(name)
-        labels.append(f"{name}\n{criterion.replace('_', ' ')}")
+        score = score_of(environments[name])
+        criterion = score.yardstick
+        labels.append(f"{name}\n{score.label}")
         optimum = values.history_optimal or values.full_state
         low, high = (getattr(value, criterion) for value in (values.random, optimum))
         axes.axhline(row, color="0.85", zorder=0)
-        for kind, (marker, label) in _MARKERS.items():
+        for kind, marker in _MARKERS.items():
             value = getattr(values, kind)
             if value is not None:
                 place = (getattr(value, criterion) - low) / (high - low)
@@ -78,7 +82,7 @@ def draw_yardsticks(measured: Mapping[str, Yardsticks], path: Path) -> Path:
                     s=90,
                     facecolor="none" if marker in "ovs" else "black",
                     edgecolor="black",
-                    label=label if row == rows[0] else None,
+                    label=YARDSTICK_LABELS[kind] if row == rows[0] else None,
                 )
     axes.set_yticks(rows, labels)
     axes.set_ylim(-0.6, len(measured) - 0.4)
@@ -88,8 +92,3 @@ def draw_yardsticks(measured: Mapping[str, Yardsticks], path: Path) -> Path:
     figure.legend(loc="outside upper center", ncols=3, frameon=False, fontsize=9)
     figure.savefig(path, dpi=150)
     return path
-
-
-def maze_criterion(name: str) -> str:
-    """The metric of the paper: reward per step in its two mazes, where every success pays alike."""
-    return "reward_per_step" if name in ("CheeseMaze", "HallwayNavigation") else "discounted"

@@ -13,8 +13,9 @@ from jaxtyping import Float, Int
 from asmpg._support.checks import check_number, check_one_of
 from asmpg._support.errors import CheckpointError
 from asmpg._support.files import naming, read_json
-from asmpg.analysis._yardstick_lines import KNOWN_BY, Line, goal, yardstick_lines
+from asmpg.analysis._yardstick_lines import Line, goal, yardstick_lines
 from asmpg.environments import make
+from asmpg.exact import KIND_MARKS
 from asmpg.runs import Row, RunFolder
 from asmpg.studies import Job, Study, StudyFolder, best_scores, write_text
 from asmpg.training import Score, score_of
@@ -206,4 +207,4 @@ def read_lines(
 
 
 def _line(value: Any, kind: Any) -> Line:
-    return Line(check_number("value", value), check_one_of("kind", kind, tuple(KNOWN_BY)))
+    return Line(check_number("value", value), check_one_of("kind", kind, tuple(KIND_MARKS)))

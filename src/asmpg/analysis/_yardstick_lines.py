@@ -4,12 +4,11 @@ import dataclasses
 from typing import Any
 
 from asmpg.environments import Environment
-from asmpg.exact import Yardstick
+from asmpg.exact import KIND_MARKS, Yardstick
 from asmpg.training import Score
 
 #: Those that are drawn, in the order of what they know.
 LINES = ("random", "memoryless", "history_optimal")
-KNOWN_BY = {"exact": "", "grid": "≈ ", "search": "≥ ", "simulation": "≈ "}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,7 +21,7 @@ class Line:
     @property
     def text(self) -> str:
         """The value for people: `≥` if it is the best of a search, `≈` if it is nearly so."""
-        return f"{KNOWN_BY[self.kind]}{self.value:.4g}".replace("-", "−")
+        return f"{KIND_MARKS[self.kind]} {self.value:.4g}".replace("-", "−").lstrip()
 
 
 def yardstick_lines(

@@ -13,22 +13,14 @@ from rich.console import Console
 from rich.markdown import Markdown
 from rich.table import Table
 
-from asmpg.environments import Discrete, Environment, make, random_episode
-from asmpg.exact import Yardstick, Yardsticks, yardsticks
-from asmpg.methods import PAPER_SIZES
+from asmpg.environments import PAPER_ENVIRONMENTS, Discrete, Environment, make, random_episode
+from asmpg.exact import KIND_MARKS, YARDSTICK_LABELS, Yardstick, Yardsticks, yardsticks
 
 #: How people read the criteria.
 CRITERIA = {
     "discounted": "discounted",
     "undiscounted": "return",
     "reward_per_step": "per step",
-}
-KINDS = {
-    "random": "uniformly random",
-    "memoryless_deterministic": "best memoryless, deterministic",
-    "memoryless": "best memoryless",
-    "history_optimal": "history optimum",
-    "full_state": "full state",
 }
 #: Those of the overview, with headings for a narrow terminal.
 OVERVIEW = {
@@ -44,7 +36,7 @@ def show(
     name: str | None, *, as_json: bool, pictures: Path | None, recompute: bool = False
 ) -> None:
     """Print the page of one environment, or of all, and draw it if asked."""
-    environments = {known: make(known) for known in ([name] if name else PAPER_SIZES)}
+    environments = {known: make(known) for known in ([name] if name else PAPER_ENVIRONMENTS)}
     console = Console(stderr=True)
     measured: dict[str, Yardsticks] = {}
     with console.status("") as status:
@@ -65,14 +57,14 @@ def show(
 
         paths = draw_environments(environments, pictures, steps=_PICTURE_STEPS)
         picture = f"yardsticks-{name}" if name else "yardsticks"
-        paths.append(draw_yardsticks(measured, pictures / f"{picture}.png"))
+        paths.append(draw_yardsticks(environments, measured, pictures / f"{picture}.png"))
         for path in paths:
             console.print(f"Drew {path}")
 
 
 def entries(name: str | None = None, *, recompute: bool = False) -> list[dict[str, Any]]:
     """What `asmpg envs --json` prints, of one environment or of all of the paper's."""
-    environments = [make(known) for known in ([name] if name else PAPER_SIZES)]
+    environments = [make(known) for known in ([name] if name else PAPER_ENVIRONMENTS)]
     return [_entry(each, yardsticks(each, recompute=recompute)) for each in environments]
 
 
@@ -146,7 +138,7 @@ def _print_detail(environment: Environment[Any], values: Yardsticks) -> None:
     for label in CRITERIA.values():
         table.add_column(label, justify="right")
     table.add_column("known by")
-    for kind, label in KINDS.items():
+    for kind, label in YARDSTICK_LABELS.items():
         value = getattr(values, kind)
         if value is not None:
             cells = [_cell(values, kind, criterion) for criterion in CRITERIA]
@@ -174,12 +166,12 @@ def _cell(values: Yardsticks, kind: str, criterion: str) -> str:
     yardstick: Yardstick | None = getattr(values, kind)
     if yardstick is None or (value := getattr(yardstick, criterion)) is None:
         return ""
-    mark = {"exact": "", "grid": "≈", "search": "≥", "simulation": "≈"}[yardstick.kind]
+    mark = KIND_MARKS[yardstick.kind]
     return f"{mark}{value:.4f}" if abs(value) < 10 else f"{mark}{value:.2f}"
 
 
 def _print_legend(measured: Mapping[str, Yardsticks]) -> None:
-    every = [getattr(values, kind) for values in measured.values() for kind in KINDS]
+    every = [getattr(values, kind) for values in measured.values() for kind in YARDSTICK_LABELS]
     kinds = {yardstick.kind for yardstick in every if yardstick is not None}
     if "search" in kinds:
         print("≥  found by a local search, so at least this much")

@@ -2,7 +2,7 @@
 
 import abc
 import inspect
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
 import equinox as eqx
 import jax
@@ -20,6 +20,15 @@ if TYPE_CHECKING:
 State = TypeVar("State")
 Observation = Shaped[Array, "*observation"]
 Action = Shaped[Array, ""] | int | np.integer[Any]
+#: Rewards over steps, all episodes together; or the mean return of an episode.
+Score = Literal["reward_per_step", "undiscounted_return"]
+
+
+class PaperSizes(NamedTuple):
+    """The sizes of the paper's Table 1: number of agent states, and hidden width `d_h`."""
+
+    num_states: int
+    hidden: int
 
 
 class Environment(eqx.Module, Generic[State]):
@@ -29,9 +38,15 @@ class Environment(eqx.Module, Generic[State]):
     and emits `o_{t+1}`. `reset` emits `o_1`. Both can be jitted and vmapped.
 
     An environment knows nothing of time limits but their length, `max_steps`: cutting an episode
-    off there (truncation) is the business of whoever runs it, and is never reported as
-    `terminated`.
+    off there (truncation) is left to the caller, and is never reported as `terminated`.
+
+    A class may declare by which `score` policies are compared in it, its `gymnasium_id`, and, if
+    it is one of the paper's, the sizes used there.
     """
+
+    score: ClassVar[Score] = "undiscounted_return"
+    gymnasium_id: ClassVar[str | None] = None
+    paper: ClassVar[PaperSizes | None] = None
 
     max_steps: eqx.AbstractVar[int]
 
@@ -83,7 +98,7 @@ class Environment(eqx.Module, Generic[State]):
         return " ".join(f"{leaf}" for leaf in jax.tree.leaves(state))
 
     def draw(self, axes: "Axes", episode: "Episode") -> None:
-        """Draw where `episode` stands now, and how it got there."""
+        """Draw the current state of `episode`, and how it got there."""
         from asmpg.environments.drawing import draw_chart
 
         draw_chart(axes, self, episode)

@@ -27,7 +27,6 @@ class Episode:
     def append(
         self, state: Any, observation: np.ndarray, action: int, reward: float, terminated: bool
     ) -> None:
-        """Record one step."""
         self.states.append(state)
         self.observations.append(observation)
         self.actions.append(action)

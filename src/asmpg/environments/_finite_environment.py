@@ -71,13 +71,12 @@ def sampling_tables(model: FiniteModel) -> SamplingTables:
 
 
 class AbstractFiniteEnvironment(Environment[Int[Array, ""]]):
-    """An environment whose law is `model`; its latent state is an integer."""
+    """An environment that follows `model`; its latent state is an integer."""
 
     model: eqx.AbstractVar[FiniteModel]
     tables: eqx.AbstractVar[SamplingTables]
 
     def reset(self, key: Key[Array, ""]) -> tuple[Int[Array, ""], Int[Array, ""]]:
-        """Draw the first latent state and what it shows."""
         state_key, observation_key = jax.random.split(key)
         zero = jnp.zeros((), jnp.int32)
         start = self.tables.start
@@ -88,7 +87,6 @@ class AbstractFiniteEnvironment(Environment[Int[Array, ""]]):
     def step(
         self, key: Key[Array, ""], state: Int[Array, ""], action: Action
     ) -> tuple[Int[Array, ""], Int[Array, ""], Float[Array, ""], Bool[Array, ""]]:
-        """Draw the outcome of `action` with one uniform number, then what it shows."""
         self.check_action(action)
         state_key, observation_key = jax.random.split(key)
         uniform = 0.0 if self.tables.next_state.certain else jax.random.uniform(state_key)
@@ -110,17 +108,14 @@ class AbstractFiniteEnvironment(Environment[Int[Array, ""]]):
 
     @property
     def observation_space(self) -> Discrete:
-        """One symbol of the model."""
         return Discrete(self.model.num_observations)
 
     @property
     def action_space(self) -> Discrete:
-        """One action of the model."""
         return Discrete(self.model.num_actions)
 
     @property
     def reward_bound(self) -> float:
-        """The largest reward in the model, in absolute value."""
         return self.model.reward_bound
 
 
@@ -147,5 +142,4 @@ class FiniteEnvironment(AbstractFiniteEnvironment):
 
     @property
     def name(self) -> str:
-        """The label given at construction."""
         return self.label

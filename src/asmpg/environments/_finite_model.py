@@ -1,7 +1,6 @@
 """A finite partially observed model, written out in arrays."""
 
 import hashlib
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ class FiniteModel:
     """Transition, observation, reward and start of a finite POMDP, in float64.
 
     Latent states `x`, actions `a`, observations `o`. Every pair `(x, a)` has up to `K` outcomes,
-    listed in a fixed order (sampling walks that order with a single uniform number):
+    listed in a fixed order (sampling follows that order with a single uniform number):
 
     - `successor[x, a, k]`, `probability[x, a, k]`, `reward[x, a, k]`: outcome `k`;
     - `observation[a, x', o]`: probability of seeing `o` on arriving in `x'` by `a`;
@@ -162,12 +161,10 @@ class FiniteModel:
 
     @property
     def num_actions(self) -> int:
-        """Number of actions."""
         return self.successor.shape[1]
 
     @property
     def num_observations(self) -> int:
-        """Number of observation symbols."""
         return self.observation.shape[2]
 
     @property
@@ -213,17 +210,3 @@ def _check_distributions(name: str, array: np.ndarray) -> None:
         raise ValueError(
             f"{name} must sum to one along its last axis, but {row} sums to {sums[index]:.9g}"
         )
-
-
-Position = tuple[int, int]
-
-
-def grid_successors(cells: Sequence[Position], moves: Sequence[Position]) -> Int[np.ndarray, "X A"]:
-    """Where each move leads from each cell; a move that leaves the cells leads nowhere."""
-    index = {position: cell for cell, position in enumerate(cells)}
-    return np.array(
-        [
-            [index.get((x + dx, y + dy), cell) for dx, dy in moves]
-            for cell, (x, y) in enumerate(cells)
-        ]
-    )

@@ -23,28 +23,28 @@ class NMDP(eqx.Module):
     `(h_t A + a_t) O + o_{t+1}` one step on. With `n_t = O^t A^(t-1)` histories at step `t`,
 
     - `start[o]` is `mu(o)`;
-    - `laws[t-1][h, a, o]` is `p_t(o | h, a)`, for `t = 1, ..., H - 1`;
+    - `transitions[t-1][h, a, o]` is `p_t(o | h, a)`, for `t = 1, ..., H - 1`;
     - `rewards[t-1][h, a]` is `r_t(h, a)`, for `t = 1, ..., H`.
     """
 
     start: Float[Array | np.ndarray, " O"]
-    laws: tuple[Float[Array | np.ndarray, "_ A O"], ...]
+    transitions: tuple[Float[Array | np.ndarray, "_ A O"], ...]
     rewards: tuple[Float[Array | np.ndarray, "_ A"], ...]
 
     @classmethod
     def from_functions(
         cls,
-        law: Callable[[Symbols, Symbols], ArrayLike],
+        transition: Callable[[Symbols, Symbols], ArrayLike],
         reward: Callable[[Symbols, Symbols], float],
         *,
         num_observations: int,
         num_actions: int,
         horizon: int,
     ) -> "NMDP":
-        """Call `law` and `reward` on every history.
+        """Call `transition` and `reward` on every history.
 
-        `law((o_1, ..., o_t), (a_1, ..., a_t))` is the distribution of `o_{t+1}`, and of `o_1` on
-        empty tuples; `reward` of the same arguments is `r_t`.
+        `transition((o_1, ..., o_t), (a_1, ..., a_t))` is the distribution of `o_{t+1}`, and that of
+        `o_1` if both tuples are empty; `reward` of the same arguments is `r_t`.
         """
         check_integer("num_observations", num_observations, low=1)
         check_integer("num_actions", num_actions, low=1)
@@ -55,7 +55,7 @@ class NMDP(eqx.Module):
                 f"horizon must leave at most {_MOST_HISTORIES} histories with their actions, "
                 f"got {most} for horizon={horizon}"
             )
-        laws, rewards = [], []
+        transitions, rewards = [], []
         for steps in range(1, horizon + 1):
             played = [
                 (tuple(both[0::2]), tuple(both[1::2]))
@@ -66,9 +66,10 @@ class NMDP(eqx.Module):
             paid = [check_number("reward", float(reward(*history))) for history in played]
             rewards.append(np.array(paid).reshape(-1, num_actions))
             if steps < horizon:
-                rows = [_distribution(law, *history, num_observations) for history in played]
-                laws.append(np.array(rows).reshape(-1, num_actions, num_observations))
-        return cls(_distribution(law, (), (), num_observations), tuple(laws), tuple(rewards))
+                rows = [_distribution(transition, *history, num_observations) for history in played]
+                transitions.append(np.array(rows).reshape(-1, num_actions, num_observations))
+        start = _distribution(transition, (), (), num_observations)
+        return cls(start, tuple(transitions), tuple(rewards))
 
     @classmethod
     def random(
@@ -80,9 +81,9 @@ class NMDP(eqx.Module):
         horizon: int,
         reward_bound: float = 1.0,
     ) -> "NMDP":
-        """Laws uniform over all distributions and rewards uniform in `+-reward_bound`.
+        """Distributions drawn uniformly and rewards uniform in `+-reward_bound`.
 
-        Both are drawn anew for every history, so that no shorter memory is enough.
+        Both are drawn independently for every history, so that no shorter memory is enough.
         """
         generator = np.random.default_rng(seed)
         return cls.from_functions(
@@ -95,7 +96,7 @@ class NMDP(eqx.Module):
 
     @classmethod
     def from_model(cls, model: FiniteModel, *, horizon: int) -> "NMDP":
-        """What a finite POMDP is to one who sees observations only.
+        """A finite POMDP as it appears to an observer of its observations alone.
 
         `r_t` is the mean reward given the history. The model must not have terminal states.
         """
@@ -115,14 +116,14 @@ class NMDP(eqx.Module):
             # What cannot happen may be followed by anything.
             return weights / weights.sum() if weights.any() else model.start
 
-        def law(observations: Symbols, actions: Symbols) -> Float[np.ndarray, " O"]:
+        def transition(observations: Symbols, actions: Symbols) -> Float[np.ndarray, " O"]:
             if not observations:
                 return model.start @ model.start_observation
             now = belief(observations, actions)
             return np.einsum("x,oxy->o", now, arrive[actions[-1]])
 
         return cls.from_functions(
-            law,
+            transition,
             lambda observations, actions: float(
                 belief(observations, actions) @ model.expected_reward[:, actions[-1]]
             ),
@@ -133,17 +134,14 @@ class NMDP(eqx.Module):
 
     @property
     def horizon(self) -> int:
-        """`H`."""
         return len(self.rewards)
 
     @property
     def num_observations(self) -> int:
-        """`|O|`."""
         return len(self.start)
 
     @property
     def num_actions(self) -> int:
-        """`|A|`."""
         return self.rewards[0].shape[1]
 
     @property
@@ -160,10 +158,10 @@ class NMDP(eqx.Module):
         probability = np.zeros(successor.shape)
         probability[..., 0] = 1.0
         first = 0
-        for size, law in zip(sizes[:-1], self.laws, strict=True):
+        for size, following in zip(sizes[:-1], self.transitions, strict=True):
             here, first = slice(first, first + size), first + size
-            successor[here] = first + np.arange(law.size).reshape(law.shape)
-            probability[here] = law
+            successor[here] = first + np.arange(following.size).reshape(following.shape)
+            probability[here] = following
         shown = np.concatenate([np.arange(size) % symbols for size in [*sizes, 1]])
         return FiniteModel(
             successor=successor,
@@ -180,15 +178,15 @@ class NMDP(eqx.Module):
 
 
 def _distribution(
-    law: Callable[[Symbols, Symbols], ArrayLike],
+    transition: Callable[[Symbols, Symbols], ArrayLike],
     observations: Symbols,
     actions: Symbols,
     num_observations: int,
 ) -> Float[np.ndarray, " O"]:
-    given: Sequence[float] | np.ndarray = np.asarray(law(observations, actions), float)
+    given: Sequence[float] | np.ndarray = np.asarray(transition(observations, actions), float)
     if given.shape != (num_observations,) or (given < 0).any() or abs(given.sum() - 1) > 1e-9:
         raise ValueError(
-            f"law must give {num_observations} probabilities that sum to one, "
+            f"transition must give {num_observations} probabilities that sum to one, "
             f"got {given.tolist()} for {observations}, {actions}"
         )
     return given

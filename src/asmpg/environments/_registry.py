@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from asmpg.environments._environment import Environment
+from asmpg.environments._environment import Environment, PaperSizes
 from asmpg.environments.cheese_maze import CheeseMaze
 from asmpg.environments.hallway_navigation import HallwayNavigation
 from asmpg.environments.healthcare_treatment import HealthcareTreatment
@@ -19,7 +19,7 @@ from asmpg.environments.voicemail import Voicemail
 Factory = Callable[..., Any]
 
 #: The paper's environments, in its order, then those of the AIS reference, then memory probes.
-_BUILT_IN: dict[str, Factory] = {
+_BUILT_IN: dict[str, type[Environment[Any]]] = {
     environment.__name__: environment
     for environment in (
         CheeseMaze,
@@ -35,6 +35,13 @@ _BUILT_IN: dict[str, Factory] = {
     )
 }
 _registered: dict[str, Factory] = {}
+_NAME_OF_ID = {
+    environment.gymnasium_id: name
+    for name, environment in _BUILT_IN.items()
+    if environment.gymnasium_id is not None
+}
+#: The names of the paper's environments, in its order.
+PAPER_ENVIRONMENTS = tuple(name for name, environment in _BUILT_IN.items() if environment.paper)
 
 
 def registered_names() -> list[str]:
@@ -43,7 +50,7 @@ def registered_names() -> list[str]:
 
 
 def register(name: str, factory: Factory) -> None:
-    """Let `make(name, **options)` call `factory(**options)`.
+    """Let `make(name, **options)` call `factory`, a function or an `Environment` class.
 
     A name can be taken once; the built-in names are taken.
     """
@@ -63,7 +70,7 @@ def make(name: str, **options: Any) -> Environment[Any]:
 
     >>> env = asmpg.make("CheeseMaze", max_steps=100)
     """
-    known = re.sub(r"^asmpg/(.*)-v0$", r"\1", name)
+    known = _NAME_OF_ID.get(name, name)
     factory = _BUILT_IN.get(known) or _registered.get(known)
     if factory is None:
         raise ValueError(_unknown(name))
@@ -80,6 +87,14 @@ def make(name: str, **options: Any) -> Environment[Any]:
     if not isinstance(environment, Environment):
         raise ValueError(f"the factory of {known} must return an Environment, got {environment!r}")
     return environment
+
+
+def paper_sizes(name: str) -> PaperSizes | None:
+    """The sizes that the environment class registered as `name` declares, if it does."""
+    known = _BUILT_IN.get(name) or _registered.get(name)
+    if isinstance(known, type) and issubclass(known, Environment):
+        return known.paper
+    return None
 
 
 def _unknown(name: str) -> str:

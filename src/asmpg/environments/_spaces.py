@@ -21,15 +21,12 @@ class Discrete:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of one element: a scalar."""
         return ()
 
     def sample(self, key: Key[Array, ""]) -> Array:
-        """Draw uniformly."""
         return jax.random.randint(key, (), 0, self.n)
 
     def contains(self, value: object) -> bool:
-        """Whether `value` is an integer of this space."""
         array = np.asarray(value)
         return bool(array.shape == () and array.dtype.kind in "iu" and 0 <= array < self.n)
 
@@ -56,16 +53,13 @@ class Box:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of one element: a vector."""
         return (len(self.low),)
 
     def sample(self, key: Key[Array, ""]) -> Array:
-        """Draw uniformly."""
         low, high = jnp.asarray(self.low), jnp.asarray(self.high)
         return jax.random.uniform(key, self.shape, minval=low, maxval=high)
 
     def contains(self, value: object) -> bool:
-        """Whether `value` is a real vector inside the box."""
         array = np.asarray(value)
         return bool(
             array.shape == self.shape

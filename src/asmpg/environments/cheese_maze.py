@@ -14,24 +14,14 @@ The episode starts in a uniformly random cell other than 10, the goal. Moves are
 move without an edge leaves the agent where it is. Reaching the goal pays 1 and ends the episode.
 """
 
-from typing import TYPE_CHECKING
-
 import equinox as eqx
 import numpy as np
-from jaxtyping import Array, Int
 
 from asmpg._support.checks import check_integer, check_number
-from asmpg.environments._finite_environment import (
-    AbstractFiniteEnvironment,
-    SamplingTables,
-    sampling_tables,
-)
-from asmpg.environments._finite_model import FiniteModel, grid_successors
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from asmpg.environments._episode import Episode
+from asmpg.environments._environment import PaperSizes
+from asmpg.environments._finite_environment import SamplingTables, sampling_tables
+from asmpg.environments._finite_model import FiniteModel
+from asmpg.environments._maze import AbstractMaze, grid_successors
 
 NORTH, SOUTH, EAST, WEST = range(4)
 GOAL = 10
@@ -55,8 +45,15 @@ def _model(goal_reward: float) -> FiniteModel:
     )
 
 
-class CheeseMaze(AbstractFiniteEnvironment):
+class CheeseMaze(AbstractMaze):
     """McCallum's cheese maze: 11 cells, 7 observations, actions north, south, east, west."""
+
+    # Every success pays alike: what counts is how soon it comes.
+    score = "reward_per_step"
+    gymnasium_id = "asmpg/CheeseMaze-v0"
+    paper = PaperSizes(num_states=8, hidden=128)
+    cells = CELLS
+    moves = MOVES
 
     max_steps: int = eqx.field(static=True)
     goal_reward: float = eqx.field(static=True)
@@ -72,16 +69,4 @@ class CheeseMaze(AbstractFiniteEnvironment):
 
     @property
     def action_names(self) -> tuple[str, ...]:
-        """The four directions."""
         return ("north", "south", "east", "west")
-
-    def describe_state(self, state: Int[Array | np.ndarray, ""]) -> str:
-        """The cell and where it lies."""
-        x, y = CELLS[int(state)]
-        return f"cell {int(state)} (x={x}, y={y})"
-
-    def draw(self, axes: "Axes", episode: "Episode") -> None:
-        """The maze, seen from above."""
-        from asmpg.environments.drawing import draw_maze
-
-        draw_maze(axes, self, episode)

@@ -15,24 +15,14 @@ The agent sees which of its four neighbours are walls: observation `8 N + 4 E + 
 deterministic; bumping into a wall costs more than a move. The goal ends the episode.
 """
 
-from typing import TYPE_CHECKING
-
 import equinox as eqx
 import numpy as np
-from jaxtyping import Array, Int
 
 from asmpg._support.checks import check_integer, check_number
-from asmpg.environments._finite_environment import (
-    AbstractFiniteEnvironment,
-    SamplingTables,
-    sampling_tables,
-)
-from asmpg.environments._finite_model import FiniteModel, grid_successors
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from asmpg.environments._episode import Episode
+from asmpg.environments._environment import PaperSizes
+from asmpg.environments._finite_environment import SamplingTables, sampling_tables
+from asmpg.environments._finite_model import FiniteModel
+from asmpg.environments._maze import AbstractMaze, grid_successors
 
 NORTH, EAST, SOUTH, WEST = range(4)
 WIDTH, HEIGHT = 7, 4
@@ -59,8 +49,15 @@ def _model(goal_reward: float, bump_reward: float, move_reward: float) -> Finite
     )
 
 
-class HallwayNavigation(AbstractFiniteEnvironment):
+class HallwayNavigation(AbstractMaze):
     """McCallum's hallway: 20 cells, 8 wall patterns, actions north, east, south, west."""
+
+    # Every success pays alike: what counts is how soon it comes.
+    score = "reward_per_step"
+    gymnasium_id = "asmpg/HallwayNavigation-v0"
+    paper = PaperSizes(num_states=8, hidden=64)
+    cells = CELLS
+    moves = MOVES
 
     max_steps: int = eqx.field(static=True)
     goal_reward: float = eqx.field(static=True)
@@ -87,16 +84,4 @@ class HallwayNavigation(AbstractFiniteEnvironment):
 
     @property
     def action_names(self) -> tuple[str, ...]:
-        """The four directions."""
         return ("north", "east", "south", "west")
-
-    def describe_state(self, state: Int[Array | np.ndarray, ""]) -> str:
-        """The cell and where it lies."""
-        x, y = CELLS[int(state)]
-        return f"cell {int(state)} (x={x}, y={y})"
-
-    def draw(self, axes: "Axes", episode: "Episode") -> None:
-        """The maze, seen from above."""
-        from asmpg.environments.drawing import draw_maze
-
-        draw_maze(axes, self, episode)

@@ -26,7 +26,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Key
 
 from asmpg._support.checks import check_integer, check_number
-from asmpg.environments._environment import Action, Environment
+from asmpg.environments._environment import Action, Environment, PaperSizes
 from asmpg.environments._spaces import Box, Discrete
 
 if TYPE_CHECKING:
@@ -55,6 +55,9 @@ def _doses(name: str, values: tuple[float, float, float]) -> tuple[float, float,
 
 class HealthcareTreatment(Environment[PatientState]):
     """A patient to be cured by none, mild and aggressive doses, seeing health only."""
+
+    gymnasium_id = "asmpg/HealthcareTreatment-v0"
+    paper = PaperSizes(num_states=3, hidden=64)
 
     max_steps: int = eqx.field(static=True)
     benefit: tuple[float, float, float]
@@ -97,7 +100,6 @@ class HealthcareTreatment(Environment[PatientState]):
         self.terminal_reward = check_number("terminal_reward", terminal_reward, low=0)
 
     def reset(self, key: Key[Array, ""]) -> tuple[Float[Array, "1"], PatientState]:
-        """Every patient starts at health 0.5 without toxicity or resistance."""
         del key
         state = PatientState(jnp.asarray(0.5), jnp.asarray(0.0), jnp.asarray(0.0))
         return state.health[None], state
@@ -105,7 +107,6 @@ class HealthcareTreatment(Environment[PatientState]):
     def step(
         self, key: Key[Array, ""], state: PatientState, action: Action
     ) -> tuple[Float[Array, "1"], PatientState, Float[Array, ""], Bool[Array, ""]]:
-        """Treat, with one standard normal draw."""
         self.check_action(action)
         normal = jax.random.normal(key, dtype=state.health.dtype)
         state, reward, terminated = self.transition(state, action, normal)
@@ -137,12 +138,10 @@ class HealthcareTreatment(Environment[PatientState]):
 
     @property
     def observation_space(self) -> Box:
-        """Health."""
         return Box((FAILURE,), (RECOVERY,))
 
     @property
     def action_space(self) -> Discrete:
-        """None, mild, aggressive."""
         return Discrete(3)
 
     @property
@@ -153,18 +152,15 @@ class HealthcareTreatment(Environment[PatientState]):
 
     @property
     def action_names(self) -> tuple[str, ...]:
-        """The three doses."""
         return ("none", "mild", "aggressive")
 
     def describe_state(self, state: PatientState) -> str:
-        """Health, toxicity, resistance."""
         return (
             f"health {float(state.health):+.2f}, toxicity {float(state.toxicity):.2f}, "
             f"resistance {float(state.resistance):.2f}"
         )
 
     def draw(self, axes: "Axes", episode: "Episode") -> None:
-        """The patient's chart."""
         from asmpg.environments.drawing import draw_patient
 
         draw_patient(axes, self, episode)

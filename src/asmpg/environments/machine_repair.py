@@ -14,7 +14,7 @@ Latent state: condition `c` (healthy or degraded, observed) and wear `w = k / 10
 | degraded  | repair   | -1     | healthy with `q(w) = 0.9 - 0.7 w`     | the same, or `w`  |
 
 A failed repair removes no wear: that clause is what makes memory matter. The machine starts new
-and healthy and runs for ever, up to the time limit.
+and healthy and runs up to the time limit.
 """
 
 from typing import TYPE_CHECKING
@@ -24,6 +24,7 @@ import numpy as np
 from jaxtyping import Array, Int
 
 from asmpg._support.checks import check_integer, check_number
+from asmpg.environments._environment import PaperSizes
 from asmpg.environments._finite_environment import (
     AbstractFiniteEnvironment,
     SamplingTables,
@@ -54,6 +55,9 @@ def condition_and_wear(state: int) -> tuple[int, int]:
 
 class MachineRepair(AbstractFiniteEnvironment):
     """A machine with a visible condition and hidden wear; actions continue and repair."""
+
+    gymnasium_id = "asmpg/MachineRepair-v0"
+    paper = PaperSizes(num_states=8, hidden=64)
 
     max_steps: int = eqx.field(static=True)
     degrade_base: float = eqx.field(static=True)
@@ -146,16 +150,13 @@ class MachineRepair(AbstractFiniteEnvironment):
 
     @property
     def action_names(self) -> tuple[str, ...]:
-        """Continue or repair."""
         return ("continue", "repair")
 
     def describe_state(self, state: Int[Array | np.ndarray, ""]) -> str:
-        """Condition and wear."""
         condition, wear = condition_and_wear(int(state))
         return f"{('healthy', 'degraded')[condition]}, wear {wear / MAX_WEAR:.1f}"
 
     def draw(self, axes: "Axes", episode: "Episode") -> None:
-        """The machine's record."""
         from asmpg.environments.drawing import draw_machine
 
         draw_machine(axes, self, episode)

@@ -26,7 +26,7 @@ _LONGEST = 1_000_000
 
 
 class RepeatFirst(AbstractFiniteEnvironment):
-    """Say again after `delay` steps what was seen first.
+    """Repeat after `delay` steps what was seen first.
 
     The first observation is 0 or 1, by a fair coin; then comes 2, nothing, and `delay` steps after
     the first one 3, the question. The action played on it is the answer: +1 if it is the first
@@ -61,7 +61,6 @@ class RepeatFirst(AbstractFiniteEnvironment):
         )
 
     def describe_state(self, state: Int[Array | np.ndarray, ""]) -> str:
-        """What was seen first, and when it is asked for."""
         if int(state) == 2 * (self.delay + 1):
             return "answered"
         bit, time = divmod(int(state), self.delay + 1)
@@ -73,7 +72,7 @@ class TMaze(AbstractFiniteEnvironment):
 
     The sign says which way to turn at the junction, `length` steps on: observation 0 for up, 1 for
     down, by a fair coin; the corridor is 2, the junction 3. The right turn pays 4, the wrong one
-    -0.1, and either ends the episode. Whoever does not get on pays 0.1: turning in the corridor,
+    -0.1, and either ends the episode. A step that leads nowhere pays -0.1: turning in the corridor,
     going forward at the junction. The optimum is 4 undiscounted; without memory it is 1.95.
     """
 
@@ -92,33 +91,31 @@ class TMaze(AbstractFiniteEnvironment):
     def _build_model(self) -> FiniteModel:
         over = 2 * (self.length + 1)
         here = np.arange(over)
-        down, place = np.divmod(here, self.length + 1)
-        junction = place == self.length
+        down, position = np.divmod(here, self.length + 1)
+        junction = position == self.length
         forward = np.where(junction, here, here + 1)
         turn = np.where(junction, over, here)
         successor = np.stack([forward, turn, turn], axis=1)
         reward = np.where(successor == here[:, None], -0.1, 0.0)
         pay = np.where(np.eye(2)[down] > 0, 4.0, -0.1)
         reward[:, 1:] = np.where(junction[:, None], pay, reward[:, 1:])
-        seen = np.select([place == 0, junction], [down, 3], 2)
+        seen = np.select([position == 0, junction], [down, 3], 2)
         return _deterministic(
             successor=np.vstack([successor, [over] * 3]),
             reward=np.vstack([reward, [0, 0, 0]]),
             observation=np.eye(4)[np.append(seen, 3)],
-            start=np.append(0.5 * (place == 0), 0.0),
+            start=np.append(0.5 * (position == 0), 0.0),
         )
 
     @property
     def action_names(self) -> tuple[str, ...]:
-        """Along the corridor, or a turn."""
         return ("forward", "up", "down")
 
     def describe_state(self, state: Int[Array | np.ndarray, ""]) -> str:
-        """Where it stands, and which turn is right."""
         if int(state) == 2 * (self.length + 1):
             return "out"
-        down, place = divmod(int(state), self.length + 1)
-        return f"{place} of {self.length} steps along, {'down' if down else 'up'} is right"
+        down, position = divmod(int(state), self.length + 1)
+        return f"{position} of {self.length} steps along, {'down' if down else 'up'} is right"
 
 
 class CountModulo(AbstractFiniteEnvironment):
@@ -126,7 +123,7 @@ class CountModulo(AbstractFiniteEnvironment):
 
     At each step an event (observation 1) happens or not (0), by a fair coin. The action is to be
     the number of events so far, modulo `modulus`: it pays 1 if it is, else `-1 / (modulus - 1)`, so
-    that guessing pays nothing. Nothing ends an episode but the time limit: the optimum is
+    that guessing pays nothing. Only the time limit ends an episode: the optimum is
     `max_steps` undiscounted.
     """
 
@@ -158,14 +155,13 @@ class CountModulo(AbstractFiniteEnvironment):
         )
 
     def describe_state(self, state: Int[Array | np.ndarray, ""]) -> str:
-        """The count."""
         return f"count {int(state) // 2}"
 
 
 def _deterministic(
     *, successor: np.ndarray, reward: np.ndarray, observation: np.ndarray, start: np.ndarray
 ) -> FiniteModel:
-    """A model without chance but at the start, whose last state is its end."""
+    """A model that is random only at the start, and whose last state is terminal."""
     return FiniteModel(
         successor=successor[:, :, None],
         probability=np.ones((*successor.shape, 1)),

@@ -8,8 +8,8 @@ Source: Cassandra, Kaelbling and Littman (1994), as a task without end.
 | open left  | -100       | +10         | is placed anew | a fair coin                     |
 | open right | +10        | -100        | is placed anew | a fair coin                     |
 
-The tiger is placed left or right with equal chances. The first observation is a fair coin. Nothing
-ends an episode but the time limit.
+The tiger is placed left or right with equal probability. The first observation is a fair coin. Only
+the time limit ends an episode.
 """
 
 import equinox as eqx
@@ -78,9 +78,7 @@ class Tiger(AbstractFiniteEnvironment):
 
     @property
     def action_names(self) -> tuple[str, ...]:
-        """Listen, or open a door."""
         return ("listen", "open left", "open right")
 
     def describe_state(self, state: Int[Array | np.ndarray, ""]) -> str:
-        """Where the tiger is."""
         return f"tiger {('left', 'right')[int(state)]}"

@@ -26,7 +26,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Key
 
 from asmpg._support.checks import check_integer, check_number
-from asmpg.environments._environment import Action, Environment
+from asmpg.environments._environment import Action, Environment, PaperSizes
 from asmpg.environments._spaces import Box, Discrete
 
 if TYPE_CHECKING:
@@ -48,6 +48,9 @@ class CartPoleState(NamedTuple):
 
 class VelocityOnlyCartPole(Environment[CartPoleState]):
     """CartPole that shows only the cart's velocity and the pole's angular velocity."""
+
+    gymnasium_id = "asmpg/VelocityOnlyCartPole-v0"
+    paper = PaperSizes(num_states=4, hidden=128)
 
     max_steps: int = eqx.field(static=True)
     gravity: float
@@ -88,7 +91,6 @@ class VelocityOnlyCartPole(Environment[CartPoleState]):
         self.start_range = check_number("start_range", start_range, low=0, high=most)
 
     def reset(self, key: Key[Array, ""]) -> tuple[Float[Array, "2"], CartPoleState]:
-        """Nearly upright, nearly at rest."""
         start = jax.random.uniform(key, (4,), minval=-self.start_range, maxval=self.start_range)
         state = CartPoleState(*start)
         return _velocities(state), state
@@ -96,7 +98,6 @@ class VelocityOnlyCartPole(Environment[CartPoleState]):
     def step(
         self, key: Key[Array, ""], state: CartPoleState, action: Action
     ) -> tuple[Float[Array, "2"], CartPoleState, Float[Array, ""], Bool[Array, ""]]:
-        """Push left or right; there is no noise."""
         del key
         self.check_action(action)
         state, terminated = self.transition(state, action)
@@ -148,21 +149,17 @@ class VelocityOnlyCartPole(Environment[CartPoleState]):
 
     @property
     def action_space(self) -> Discrete:
-        """Left, right."""
         return Discrete(2)
 
     @property
     def reward_bound(self) -> float:
-        """Every step pays one."""
         return 1.0
 
     @property
     def action_names(self) -> tuple[str, ...]:
-        """Left or right."""
         return ("left", "right")
 
     def describe_state(self, state: CartPoleState) -> str:
-        """Position, velocity, angle, angular velocity."""
         return (
             f"cart {float(state.position):+.2f} moving {float(state.velocity):+.2f}, "
             f"pole {math.degrees(float(state.angle)):+.1f}° "
@@ -170,7 +167,6 @@ class VelocityOnlyCartPole(Environment[CartPoleState]):
         )
 
     def draw(self, axes: "Axes", episode: "Episode") -> None:
-        """The cart and its pole."""
         from asmpg.environments.drawing import draw_cart_pole
 
         draw_cart_pole(axes, self, episode)

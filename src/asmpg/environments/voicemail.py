@@ -1,6 +1,6 @@
 """Voicemail: does the user want the message saved or deleted? Ask, or act on a guess.
 
-Source: Williams and Young (2007), as a task without end.
+Source: Williams and Young (2007), as a continuing task.
 
 | action | user wants it saved        | user wants it deleted      | next wish           |
 | ------ | -------------------------- | -------------------------- | ------------------- |
@@ -8,8 +8,8 @@ Source: Williams and Young (2007), as a task without end.
 | save   | +5, heard: a fair coin     | -10, heard: a fair coin    | of the next message |
 | delete | -20, heard: a fair coin    | +5, heard: a fair coin     | of the next message |
 
-The user wants a message saved with probability 0.65. The first observation is a fair coin. Nothing
-ends an episode but the time limit.
+The user wants a message saved with probability 0.65. The first observation is a fair coin. Only
+the time limit ends an episode.
 """
 
 import equinox as eqx
@@ -95,9 +95,7 @@ class Voicemail(AbstractFiniteEnvironment):
 
     @property
     def action_names(self) -> tuple[str, ...]:
-        """Ask, or decide."""
         return ("ask", "save", "delete")
 
     def describe_state(self, state: Int[Array | np.ndarray, ""]) -> str:
-        """What the user wants."""
         return f"user wants the message {('saved', 'deleted')[int(state)]}"

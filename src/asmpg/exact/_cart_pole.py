@@ -30,7 +30,6 @@ class VelocityRule(eqx.Module):
         state: Any,
         carry: Any,
     ) -> tuple[Int[Array, ""], Any]:
-        """Look at the velocities; this is an `Act`."""
         del key, step, state
         return _push(self.weight @ observation > 0), carry
 
@@ -52,7 +51,6 @@ class IntegratingRule(eqx.Module):
         state: Any,
         carry: Float[Array, "2"],
     ) -> tuple[Int[Array, ""], Float[Array, "2"]]:
-        """Look at the velocities and at what they add up to; this is an `Act`."""
         del key, step, state
         seen = jnp.stack([carry, observation], axis=1).reshape(4)
         return _push(self.weight @ seen > 0), carry + self.time_step * observation
@@ -71,7 +69,6 @@ class StateRule(eqx.Module):
         state: CartPoleState,
         carry: Any,
     ) -> tuple[Int[Array, ""], Any]:
-        """Look at the state; this is an `Act`."""
         del key, step, observation
         return _push(self.weight @ jnp.stack(state) > 0), carry
 
@@ -153,8 +150,8 @@ def cart_pole_yardsticks(
 ) -> Yardsticks:
     """What policies of several kinds are worth in `environment`.
 
-    The rule that remembers is looked for, with the weights of the one that sees the full state,
-    only if a memoryless rule fails now and then; so is the latter.
+    Memoryless rules that never fail are optimal. Otherwise a rule on the full state is
+    searched for, and its weights are used for the rule that integrates velocities too.
     """
     search_key, play_key = jax.random.split(jax.random.key(0) if key is None else key)
     discounts = (discount, 1.0)

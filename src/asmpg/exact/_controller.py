@@ -9,8 +9,7 @@ from jaxtyping import Array, Float
 
 from asmpg._support.checks import check_integer
 from asmpg.environments import FiniteModel
-from asmpg.exact._memoryless import Criterion
-from asmpg.exact._returns import ExactReturns, Scalar, exact_returns
+from asmpg.exact._returns import Criterion, ExactReturns, exact_gradient, exact_returns
 from asmpg.policies import TabularPolicy
 
 
@@ -20,23 +19,6 @@ class BestController(eqx.Module):
     policy: TabularPolicy
     returns: ExactReturns
     restart_values: Float[np.ndarray, " restarts"]
-
-
-def exact_gradient(
-    model: FiniteModel,
-    policy: TabularPolicy,
-    *,
-    criterion: Criterion = "discounted",
-    horizon: int,
-    discount: float,
-) -> tuple[Scalar, TabularPolicy]:
-    """The exact value of `policy` and its gradient in every logit, by automatic differentiation."""
-
-    def value(policy: TabularPolicy) -> Scalar:
-        returns = exact_returns(model, policy.tabulate(), horizon=horizon, discount=discount)
-        return getattr(returns, criterion)
-
-    return eqx.filter_value_and_grad(value)(policy)
 
 
 def best_controller(

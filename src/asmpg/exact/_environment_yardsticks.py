@@ -1,19 +1,39 @@
-"""The yardsticks of any environment that has a solver."""
+"""The yardsticks of any environment that has a solver.
 
+Those that take minutes were computed once for the default constants, and come with the package.
+"""
+
+import dataclasses
+import importlib.metadata
+import json
+import os
+import re
+import time
+from importlib import resources
+from pathlib import Path
 from typing import Any
+
+import jax
+import numpy as np
 
 from asmpg.environments import AbstractFiniteEnvironment, Environment
 from asmpg.environments.healthcare_treatment import HealthcareTreatment
 from asmpg.environments.velocity_only_cart_pole import VelocityOnlyCartPole
 from asmpg.exact._cart_pole import cart_pole_yardsticks
-from asmpg.exact._finite_yardsticks import finite_yardsticks
-from asmpg.exact._healthcare import healthcare_yardsticks
-from asmpg.exact._reference_values import load_reference_values
-from asmpg.exact._yardsticks import Yardsticks
+from asmpg.exact._healthcare import (
+    HealthcareEffort,
+    ValuedTable,
+    healthcare_yardsticks,
+    solve_healthcare,
+)
+from asmpg.exact._yardsticks import Yardstick, Yardsticks, finite_yardsticks
+
+_FILE = "reference_values.json"
+_DISCOUNT = 0.99
 
 
 def yardsticks(
-    environment: Environment[Any], *, discount: float = 0.99, recompute: bool = False
+    environment: Environment[Any], *, discount: float = _DISCOUNT, recompute: bool = False
 ) -> Yardsticks:
     """What random, memoryless, history-dependent and all-seeing policies are worth.
 
@@ -36,3 +56,91 @@ def yardsticks(
     raise ValueError(
         f"{environment.name} has no exact solver; build it from a FiniteModel to get yardsticks"
     )
+
+
+def load_reference_values(
+    environment: Environment[Any], *, discount: float = _DISCOUNT
+) -> Yardsticks | None:
+    """The shipped yardsticks, or `None` if there are none for these options and this discount."""
+    entry = _entry(environment, discount)
+    return None if entry is None else _from_json(entry["yardsticks"])
+
+
+def load_memoryless_tables(
+    environment: HealthcareTreatment, *, discount: float = _DISCOUNT
+) -> tuple[ValuedTable, ValuedTable] | None:
+    """The shipped tables `pi(dose | bin of health)`, discounted and undiscounted, or `None`."""
+    entry = _entry(environment, discount)
+    if entry is None:
+        return None
+    first, second = (_table(table) for table in entry["memoryless_tables"])
+    return first, second
+
+
+def write_reference_values(
+    path: str | Path,
+    *,
+    healthcare_effort: HealthcareEffort | None = None,
+    cart_pole_episodes: int = 1_000_000,
+) -> None:
+    """Recompute the shipped file, for the default constants; takes minutes."""
+    effort = healthcare_effort or HealthcareEffort(episodes=3_000_000)
+    healthcare, cart_pole = HealthcareTreatment(), VelocityOnlyCartPole()
+    started = time.perf_counter()
+    solution = solve_healthcare(healthcare, discount=_DISCOUNT, effort=effort)
+    healthcare_entry = {
+        "options": healthcare.options(),
+        "discount": _DISCOUNT,
+        "yardsticks": dataclasses.asdict(solution.yardsticks),
+        "provenance": _provenance(time.perf_counter() - started, dataclasses.asdict(effort)),
+        "memoryless_tables": [
+            {"value": table.value, "probability": table.probability.tolist()}
+            for table in solution.tables
+        ],
+    }
+    started = time.perf_counter()
+    yardsticks = cart_pole_yardsticks(cart_pole, discount=_DISCOUNT, episodes=cart_pole_episodes)
+    cart_pole_entry = {
+        "options": cart_pole.options(),
+        "discount": _DISCOUNT,
+        "yardsticks": dataclasses.asdict(yardsticks),
+        "provenance": _provenance(time.perf_counter() - started, {"episodes": cart_pole_episodes}),
+    }
+    entries = {"HealthcareTreatment": healthcare_entry, "VelocityOnlyCartPole": cart_pole_entry}
+    text = json.dumps(entries, indent=2, ensure_ascii=False)
+    # One line for a list of numbers.
+    text = re.sub(r"\[\s+([^\[\]{}]*?)\s+\]", lambda row: f"[{' '.join(row[1].split())}]", text)
+    Path(path).write_text(text + "\n", encoding="utf-8")
+
+
+def _entry(environment: Environment[Any], discount: float) -> dict[str, Any] | None:
+    text = resources.files("asmpg.exact").joinpath(_FILE).read_text(encoding="utf-8")
+    entry = json.loads(text).get(type(environment).__name__)
+    if entry is None or entry["discount"] != discount:
+        return None
+    options = json.loads(json.dumps(environment.options()))
+    return entry if options == entry["options"] else None
+
+
+def _from_json(entry: dict[str, Any]) -> Yardsticks:
+    def read(values: dict[str, Any]) -> Yardstick:
+        error = values.pop("standard_error")
+        return Yardstick(**values, standard_error=error and (error[0], error[1]))
+
+    names = (field.name for field in dataclasses.fields(Yardsticks))
+    return Yardsticks(**{name: entry[name] and read(entry[name]) for name in names})
+
+
+def _table(entry: dict[str, Any]) -> ValuedTable:
+    return ValuedTable(entry["value"], np.asarray(entry["probability"]))
+
+
+def _provenance(wall_seconds: float, effort: dict[str, int]) -> dict[str, Any]:
+    return {
+        "asmpg": importlib.metadata.version("asmpg"),
+        "jax": jax.__version__,
+        "platform": jax.default_backend(),
+        "cores": os.cpu_count(),
+        "wall_seconds": round(wall_seconds, 1),
+        "effort": effort,
+    }

@@ -1,8 +1,8 @@
 """The yardsticks of HealthcareTreatment, computed on a grid and checked by simulation.
 
 Toxicity and resistance follow from past doses, so the best use of a history is the optimum with
-full state. Noise makes health a lottery for a rule with fine stripes, so deterministic memoryless
-rules come as close to the best stochastic one as one likes.
+full state. Noise in health randomises a rule with fine stripes, so deterministic memoryless rules
+come arbitrarily close to the best stochastic one.
 """
 
 import dataclasses
@@ -15,14 +15,14 @@ from jaxtyping import Array, Float, Key
 
 from asmpg.environments.healthcare_treatment import HealthcareTreatment
 from asmpg.exact._healthcare_chain import GridSize
-from asmpg.exact._healthcare_memoryless import (
+from asmpg.exact._healthcare_policies import (
     HealthTable,
     cells_for,
     evaluate_table,
+    healthcare_optimum,
     search_table,
     striped,
 )
-from asmpg.exact._healthcare_optimum import healthcare_optimum
 from asmpg.exact._simulation import Act, simulate
 from asmpg.exact._yardsticks import Yardstick, Yardsticks
 
@@ -48,7 +48,6 @@ class HealthcareEffort:
 
     @property
     def half_resolution(self) -> dict[str, int]:
-        """The points of the coarser grid."""
         return {"toxicity": self.toxicity // 2 + 1, "resistance": self.resistance // 2 + 1}
 
 
@@ -110,8 +109,8 @@ def solve_healthcare(
         value(stripes[0], discount, nodes=1),
         value(stripes[1], 1.0, nodes=1),
         kind="search",
-        note=f"the stochastic tables as {effort.stripes} stripes a bin, between which noise draws "
-        "lots; " + check(*(HealthTable(jnp.asarray(stripe)) for stripe in stripes)),
+        note=f"the stochastic tables as {effort.stripes} stripes a bin, which noise randomises; "
+        + check(*(HealthTable(jnp.asarray(stripe)) for stripe in stripes)),
     )
     memoryless = Yardstick(
         max(tables[0].value, deterministic.discounted),

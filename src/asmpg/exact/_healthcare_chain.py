@@ -161,7 +161,7 @@ def healthcare_chain(environment: HealthcareTreatment, size: GridSize) -> Health
     start_mean = start_health + drift(start_toxicity, start_resistance)[:, 0, 0]
     start_kernel = np.einsum(
         "ax,az,ack->axzck",
-        _interpolation(axis.place(next_toxicity(start_toxicity)[:, 0]), size.toxicity),
+        _interpolation(axis.to_unit(next_toxicity(start_toxicity)[:, 0]), size.toxicity),
         _interpolation(next_resistance(start_resistance)[:, 0], size.resistance),
         kernel(start_mean),
     )
@@ -172,7 +172,7 @@ def healthcare_chain(environment: HealthcareTreatment, size: GridSize) -> Health
         reward=jnp.asarray(reward(shift[..., None, None] + health), float),
         kernel=jnp.asarray(kernel(means), float),
         next_toxicity=jnp.asarray(
-            _interpolation(axis.place(next_toxicity(toxicity)), size.toxicity), float
+            _interpolation(axis.to_unit(next_toxicity(toxicity)), size.toxicity), float
         ),
         next_resistance=jnp.asarray(
             _interpolation(next_resistance(resistance), size.resistance), float
@@ -190,12 +190,12 @@ class _LogarithmicAxis(NamedTuple):
     most: float
     unit: float
 
-    def place(self, value: np.ndarray) -> np.ndarray:
+    def to_unit(self, value: np.ndarray) -> np.ndarray:
         """From `[0, most]` to `[0, 1]`."""
         return np.log1p(value / self.unit) / np.log1p(self.most / self.unit)
 
     def points(self, size: int) -> np.ndarray:
-        """Evenly placed points."""
+        """Points that `to_unit` spaces evenly."""
         return self.unit * np.expm1(np.linspace(0, 1, size) * np.log1p(self.most / self.unit))
 
 

@@ -20,9 +20,9 @@ def history_visits(nmdp: NMDP, tables: KernelTables) -> list[Float[Array, "_ S A
     symbols = nmdp.num_observations
     first = tables.joint()[0, :symbols]
     visits = [jnp.asarray(nmdp.start)[:, None, None] * first]
-    for time, law in enumerate(nmdp.laws, start=1):
+    for time, transition in enumerate(nmdp.transitions, start=1):
         kernel = _update_kernel(tables, time)
-        following = jnp.einsum("hsa,hao,saotb->haotb", visits[-1], law, kernel)
+        following = jnp.einsum("hsa,hao,saotb->haotb", visits[-1], transition, kernel)
         visits.append(following.reshape(-1, *following.shape[-2:]))
     return visits
 
@@ -58,7 +58,7 @@ def history_q(
     for time in reversed(range(nmdp.horizon - 1)):
         following = values[0].reshape(-1, actions, symbols, states, actions)
         kernel = _update_kernel(tables, time + 1)
-        ahead = jnp.einsum("hao,saotb,haotb->hsa", nmdp.laws[time], kernel, following)
+        ahead = jnp.einsum("hao,saotb,haotb->hsa", nmdp.transitions[time], kernel, following)
         values.insert(0, paid(time) + discount * ahead)
     return values
 
@@ -69,8 +69,8 @@ def history_optimum(nmdp: NMDP, *, discount: float | Float[Array, ""] = 1.0) -> 
     for time in reversed(range(nmdp.horizon)):
         ahead = np.zeros_like(nmdp.rewards[time])
         if time + 1 < nmdp.horizon:
-            law = nmdp.laws[time]
-            ahead = (law * value.reshape(law.shape)).sum(axis=-1)
+            transition = nmdp.transitions[time]
+            ahead = (transition * value.reshape(transition.shape)).sum(axis=-1)
         value = (nmdp.rewards[time] + discount * ahead).max(axis=-1)
     return float(nmdp.start @ value)
 

@@ -3,7 +3,6 @@
 import functools
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Literal
 
 import jax
 import jax.numpy as jnp
@@ -13,10 +12,8 @@ from jaxtyping import Array, Float, Int
 
 from asmpg.environments import FiniteModel
 from asmpg.exact._decision_process import observed_process
-from asmpg.exact._returns import ExactReturns, Scalar
+from asmpg.exact._returns import Criterion, ExactReturns, Scalar
 
-#: What is maximised.
-Criterion = Literal["discounted", "undiscounted", "reward_per_step"]
 _BATCH = 4096
 
 

@@ -1,4 +1,6 @@
-"""The exact value of an ASM policy on a finite model, differentiable in the policy."""
+"""The exact value of an ASM policy on a finite model, and its gradient."""
+
+from typing import Any, Literal
 
 import equinox as eqx
 import jax
@@ -6,9 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from asmpg.environments import FiniteModel
-from asmpg.policies import KernelTables
+from asmpg.environments import AbstractFiniteEnvironment, Environment, FiniteModel
+from asmpg.policies import KernelTables, TabularPolicy
 
+#: What is maximised.
+Criterion = Literal["discounted", "undiscounted", "reward_per_step"]
 Scalar = Float[Array, ""] | float
 #: One number, or one for each policy of a batch.
 Numbers = Scalar | Float[Array, "*batch"] | Float[np.ndarray, "*batch"]
@@ -37,7 +41,7 @@ class ExactReturns(eqx.Module):
 def exact_returns(
     model: FiniteModel, tables: KernelTables, *, horizon: int, discount: float | Float[Array, ""]
 ) -> ExactReturns:
-    """Push the law of (latent state, agent state, action) forward `horizon` steps.
+    """Push the distribution of (latent state, agent state, action) forward `horizon` steps.
 
     With `d_t(x, s, a)` the probability that the episode still runs and `X_t = x, S_t = s, A_t = a`,
 
@@ -62,20 +66,53 @@ def exact_returns(
     stationary = update.shape[0] == 1
 
     def push(
-        law: Float[Array, "X S A"], step: tuple[Float[Array, ""], Float[Array, "Y S A S A"]]
+        visits: Float[Array, "X S A"], step: tuple[Float[Array, ""], Float[Array, "Y S A S A"]]
     ) -> tuple[Float[Array, "X S A"], Float[Array, "3"]]:
         discounting, update = step
-        paid, running = jnp.vdot(law.sum(axis=1), reward), law.sum()
-        arrived = jnp.einsum("xsa,xay->ysa", law, transition)
+        paid, running = jnp.vdot(visits.sum(axis=1), reward), visits.sum()
+        arrived = jnp.einsum("xsa,xay->ysa", visits, transition)
         following = jnp.einsum("ysa,ysatb->ytb", arrived, update)
         return following, jnp.stack([discounting * paid, paid, running])
 
     discounting = discount ** jnp.arange(horizon, dtype=dtype)
     if stationary:
-        last, steps = jax.lax.scan(lambda law, d: push(law, (d, update[0])), first, discounting)
+        last, steps = jax.lax.scan(
+            lambda visits, d: push(visits, (d, update[0])), first, discounting
+        )
     else:
         # The update at step t uses the kernels of step t + 1; the last one is never needed.
         following = jnp.concatenate([update[1:horizon], update[:1]])
         last, steps = jax.lax.scan(push, first, (discounting, following))
     discounted, undiscounted, length = steps.sum(axis=0)
     return ExactReturns(discounted, undiscounted, length, 1 - last.sum())
+
+
+def policy_returns(
+    environment: Environment[Any], tables: KernelTables | None, *, discount: float
+) -> ExactReturns | None:
+    """The exact outcome of playing `tables` in `environment` up to its time limit.
+
+    `None` unless the environment is a finite model and the policy has tables.
+    """
+    if tables is None or not isinstance(environment, AbstractFiniteEnvironment):
+        return None
+    return exact_returns(
+        environment.model, tables, horizon=environment.max_steps, discount=discount
+    )
+
+
+def exact_gradient(
+    model: FiniteModel,
+    policy: TabularPolicy,
+    *,
+    criterion: Criterion = "discounted",
+    horizon: int,
+    discount: float,
+) -> tuple[Scalar, TabularPolicy]:
+    """The exact value of `policy` and its gradient in every logit, by automatic differentiation."""
+
+    def value(policy: TabularPolicy) -> Scalar:
+        returns = exact_returns(model, policy.tabulate(), horizon=horizon, discount=discount)
+        return getattr(returns, criterion)
+
+    return eqx.filter_value_and_grad(value)(policy)

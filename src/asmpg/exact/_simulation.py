@@ -16,10 +16,10 @@ from asmpg.environments import Environment
 #: A policy to play: `act(key, step, observation, state, carry) -> (action, carry)`, with `step`
 #: counted from 0. It looks at what its kind may see: the observation alone if memoryless, its own
 #: `carry` too if it has a memory, the latent state if it plays with full information. Arrays that
-#: are leaves of `act` (an `equinox.Module`) can change without compiling anew.
+#: are leaves of `act` (an `equinox.Module`) can change without recompiling.
 Act = Callable[[Key[Array, ""], Int[Array, ""], Array, Any, Any], tuple[Int[Array, ""], Any]]
 
-_MOST_LANES = 4096
+_MOST_COPIES = 4096
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,7 +60,7 @@ def simulate(
     """Play `act` for `num_episodes` episodes; `carry` is its memory when an episode starts.
 
     Episode `i` draws its numbers from `(key, i)` alone: two policies played with the same key
-    meet the same luck.
+    meet the same random numbers.
     """
     outcomes = play(environment, act, num_episodes, key, discount, carry=carry)
     discounted, undiscounted, length = (_estimate(np.asarray(outcome)) for outcome in outcomes)
@@ -79,10 +79,10 @@ def play(
     """The single outcomes that `simulate` averages."""
     check_integer("num_episodes", num_episodes, low=1)
     check_number("discount", discount, low=0, high=1)
-    rounds = -(-num_episodes // _MOST_LANES)
-    lanes = -(-num_episodes // rounds)
+    rounds = -(-num_episodes // _MOST_COPIES)
+    copies = -(-num_episodes // rounds)
     carry = jax.tree.map(jnp.asarray, carry)
-    outcomes = _play(environment, act, key, jnp.asarray(discount, float), carry, rounds, lanes)
+    outcomes = _play(environment, act, key, jnp.asarray(discount, float), carry, rounds, copies)
     return Outcomes(*(outcome.reshape(-1)[:num_episodes] for outcome in outcomes))
 
 
@@ -94,13 +94,12 @@ class UniformAct(eqx.Module):
     def __call__(
         self, key: Key[Array, ""], step: Int[Array, ""], observation: Array, state: Any, carry: Any
     ) -> tuple[Int[Array, ""], Any]:
-        """Draw an action; this is an `Act`."""
         del step, observation, state
         return jax.random.randint(key, (), 0, self.num_actions), carry
 
 
-class _Lane(NamedTuple):
-    """Where a lane stands in its current episode."""
+class _Copy(NamedTuple):
+    """One of several copies of the environment, in the middle of an episode."""
 
     round: Int[Array, ""]
     step: Int[Array, ""]
@@ -120,21 +119,21 @@ def _play(
     discount: Float[Array, ""],
     carry: PyTree,
     rounds: int,
-    lanes: int,
+    copies: int,
 ) -> Outcomes:
-    """Each lane plays `rounds` episodes one after the other, so that none waits for the longest.
+    """Each copy plays `rounds` episodes one after the other, so that none waits for the longest.
 
-    The number of episodes of a lane is fixed in advance: stopping all lanes at one moment instead
+    The number of episodes of a copy is fixed in advance: stopping all copies at one moment instead
     would favour short episodes.
     """
 
-    def start(lane: Int[Array, ""], index: Int[Array, ""]) -> _Lane:
-        observation, state = environment.reset(_step_key(key, index * lanes + lane, 0))
+    def start(copy: Int[Array, ""], index: Int[Array, ""]) -> _Copy:
+        observation, state = environment.reset(_step_key(key, index * copies + copy, 0))
         zero, one = jnp.zeros_like(discount), jnp.ones_like(discount)
-        return _Lane(index, jnp.zeros_like(index), observation, state, carry, one, zero, zero)
+        return _Copy(index, jnp.zeros_like(index), observation, state, carry, one, zero, zero)
 
-    def advance(lane: Int[Array, ""], at: _Lane) -> tuple[_Lane, Bool[Array, ""], Outcomes]:
-        step_key = _step_key(key, at.round * lanes + lane, at.step + 1)
+    def advance(copy: Int[Array, ""], at: _Copy) -> tuple[_Copy, Bool[Array, ""], Outcomes]:
+        step_key = _step_key(key, at.round * copies + copy, at.step + 1)
         act_key, environment_key = jax.random.split(step_key)
         action, memory = act(act_key, at.step, at.observation, at.state, at.carry)
         observation, state, reward, terminated = environment.step(environment_key, at.state, action)
@@ -142,29 +141,29 @@ def _play(
         undiscounted = at.undiscounted + reward
         step, weight = at.step + 1, at.weight * discount
         ended = terminated | (step >= environment.max_steps)
-        going = _Lane(at.round, step, observation, state, memory, weight, discounted, undiscounted)
-        fresh = start(lane, at.round + 1)
+        going = _Copy(at.round, step, observation, state, memory, weight, discounted, undiscounted)
+        fresh = start(copy, at.round + 1)
         at = jax.tree.map(lambda new, old: jnp.where(ended, new, old), fresh, going)
         return at, ended, Outcomes(discounted, undiscounted, step)
 
-    lane = jnp.arange(lanes)
+    copy = jnp.arange(copies)
 
-    def unfinished(loop: tuple[_Lane, Outcomes]) -> Bool[Array, ""]:
+    def unfinished(loop: tuple[_Copy, Outcomes]) -> Bool[Array, ""]:
         return jnp.any(loop[0].round < rounds)
 
-    def body(loop: tuple[_Lane, Outcomes]) -> tuple[_Lane, Outcomes]:
+    def body(loop: tuple[_Copy, Outcomes]) -> tuple[_Copy, Outcomes]:
         at, outcomes = loop
         row = at.round
-        at, ended, outcome = jax.vmap(advance)(lane, at)
+        at, ended, outcome = jax.vmap(advance)(copy, at)
         row = jnp.where(ended, row, rounds)  # written rows only: the others fall outside
         outcomes = jax.tree.map(
-            lambda table, value: table.at[row, lane].set(value, mode="drop"), outcomes, outcome
+            lambda table, value: table.at[row, copy].set(value, mode="drop"), outcomes, outcome
         )
         return at, outcomes
 
-    value = jnp.zeros((rounds, lanes), discount.dtype)
-    outcomes = Outcomes(value, value, value.astype(lane.dtype))
-    at = jax.vmap(start)(lane, jnp.zeros_like(lane))
+    value = jnp.zeros((rounds, copies), discount.dtype)
+    outcomes = Outcomes(value, value, value.astype(copy.dtype))
+    at = jax.vmap(start)(copy, jnp.zeros_like(copy))
     return jax.lax.while_loop(unfinished, body, (at, outcomes))[1]
 
 

@@ -1,11 +1,35 @@
-"""What policies of several kinds are worth in an environment: the lines to measure learning by."""
+"""What policies of several kinds are worth: yardsticks for learning, and those of finite models.
+
+A finite model is solved exactly, but for its best stochastic memoryless policy, which is the best
+of a search.
+"""
 
 import dataclasses
 from typing import Literal
 
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from asmpg.environments import FiniteModel
+from asmpg.exact._decision_process import (
+    DecisionProcess,
+    belief_process,
+    latent_process,
+    optimal_returns,
+    optimal_reward_per_step,
+)
+from asmpg.exact._memoryless import (
+    best_stochastic_memoryless,
+    deterministic_memoryless_returns,
+    memoryless_returns,
+)
+
 #: How a value is known: computed exactly; on a grid, so nearly; the best of a search, so a lower
 #: bound; or a simulation.
 Kind = Literal["exact", "grid", "search", "simulation"]
+#: What is put before a value of each kind: nearly, or at least.
+KIND_MARKS: dict[str, str] = {"exact": "", "grid": "≈", "search": "≥", "simulation": "≈"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -13,7 +37,7 @@ class Yardstick:
     """The best value of one kind of policy, each criterion optimised on its own.
 
     `standard_error` belongs to simulated values, in the order of the fields above it.
-    `reward_per_step` is pooled, E[return] / E[length], and left out where it says nothing.
+    `reward_per_step` is pooled, `E[return] / E[length]`, and `None` where it says nothing.
     """
 
     discounted: float
@@ -36,3 +60,81 @@ class Yardsticks:
     memoryless: Yardstick
     history_optimal: Yardstick | None
     full_state: Yardstick
+
+
+#: What each yardstick is called wherever it is shown.
+YARDSTICK_LABELS = {
+    "random": "uniformly random",
+    "memoryless_deterministic": "best memoryless, deterministic",
+    "memoryless": "best memoryless",
+    "history_optimal": "history optimum",
+    "full_state": "full state",
+}
+
+
+def finite_yardsticks(model: FiniteModel, *, horizon: int, discount: float) -> Yardsticks:
+    """Compute every yardstick of `model` with episodes of at most `horizon` steps."""
+    return Yardsticks(
+        random=_random(model, horizon, discount),
+        memoryless_deterministic=_memoryless_deterministic(model, horizon, discount),
+        memoryless=_memoryless(model, horizon, discount),
+        history_optimal=_history_optimal(model, horizon, discount),
+        full_state=_optimal(latent_process(model), horizon, discount),
+    )
+
+
+def _random(model: FiniteModel, horizon: int, discount: float) -> Yardstick:
+    with jax.enable_x64(True):
+        shape = (model.num_observations, model.num_actions)
+        uniform = jnp.full(shape, 1 / model.num_actions)
+        returns = memoryless_returns(model, horizon=horizon, discount=discount)(uniform)
+        return Yardstick(
+            float(returns.discounted), float(returns.undiscounted), float(returns.reward_per_step)
+        )
+
+
+def _memoryless_deterministic(
+    model: FiniteModel, horizon: int, discount: float
+) -> Yardstick | None:
+    try:
+        _, returns = deterministic_memoryless_returns(model, horizon=horizon, discount=discount)
+    except ValueError:
+        return None
+    return Yardstick(
+        float(np.max(returns.discounted)),
+        float(np.max(returns.undiscounted)),
+        float(np.max(returns.reward_per_step)),
+    )
+
+
+def _memoryless(model: FiniteModel, horizon: int, discount: float) -> Yardstick:
+    found = best_stochastic_memoryless(
+        model,
+        criteria=("discounted", "undiscounted", "reward_per_step"),
+        horizon=horizon,
+        discount=discount,
+    )
+    discounted, undiscounted, reward_per_step = (returns for _, returns in found)
+    return Yardstick(
+        float(discounted.discounted),
+        float(undiscounted.undiscounted),
+        float(reward_per_step.reward_per_step),
+        kind="search",
+        note="L-BFGS on the exact value, 12 starts",
+    )
+
+
+def _history_optimal(model: FiniteModel, horizon: int, discount: float) -> Yardstick | None:
+    try:
+        process = belief_process(model, horizon=horizon)
+    except ValueError:
+        return None
+    return _optimal(process, horizon, discount)
+
+
+def _optimal(process: DecisionProcess, horizon: int, discount: float) -> Yardstick:
+    return Yardstick(
+        float(optimal_returns(process, horizon=horizon, discount=discount).discounted),
+        float(optimal_returns(process, horizon=horizon, discount=1.0).undiscounted),
+        float(optimal_reward_per_step(process, horizon=horizon).reward_per_step),
+    )

@@ -11,3 +11,5 @@ from asmpg.interop._resolve import is_on_host as is_on_host
 from asmpg.interop._resolve import resolve as resolve
 from asmpg.interop._stepping import HostDriver as HostDriver
 from asmpg.interop._stepping import HostStep as HostStep
+from asmpg.interop._to_gymnasium import to_gymnasium as to_gymnasium
+from asmpg.interop._to_gymnasium import to_gymnasium_vector as to_gymnasium_vector

@@ -9,7 +9,6 @@ from asmpg.methods._method import Metrics as Metrics
 from asmpg.methods._method import structure as structure
 from asmpg.methods._method import with_array_numbers as with_array_numbers
 from asmpg.methods._paper import PAPER_SEEDS as PAPER_SEEDS
-from asmpg.methods._paper import PAPER_SIZES as PAPER_SIZES
 from asmpg.methods._registry import PRESETS as PRESETS
 from asmpg.methods._registry import Preset as Preset
 from asmpg.methods._registry import preset_name as preset_name

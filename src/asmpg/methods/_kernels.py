@@ -6,9 +6,9 @@ from typing import Literal
 from jaxtyping import Array, Key
 
 from asmpg._support.checks import check_one_of
-from asmpg.environments import Discrete
+from asmpg.environments import Discrete, paper_sizes
 from asmpg.interop import Interface
-from asmpg.methods._paper import PAPER_SIZES, number_of_states
+from asmpg.methods._paper import number_of_states
 from asmpg.policies import (
     Activation,
     ASMPolicy,
@@ -72,7 +72,7 @@ def kernel_maker(
         return lambda key: factory(interface, states, key)
     sizes = {"num_states": states, **encoding._asdict()}
     _check_table(kind, states, encoding, hidden or _HIDDEN)
-    paper = PAPER_SIZES.get(interface.name)
+    paper = paper_sizes(interface.name)
     if kind == "mlp":
         width = hidden or (paper.hidden if paper else _HIDDEN)
         options = {**sizes, "hidden": width, "activation": activation}

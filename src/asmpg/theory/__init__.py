@@ -16,11 +16,11 @@ from asmpg.theory._constants import likely_step_size as likely_step_size
 from asmpg.theory._constants import summable_bound as summable_bound
 from asmpg.theory._constants import truncation_bias as truncation_bias
 from asmpg.theory._convergence_claims import almost_surely as almost_surely
+from asmpg.theory._convergence_claims import experiment as experiment
 from asmpg.theory._convergence_claims import in_expectation as in_expectation
 from asmpg.theory._convergence_claims import rate as rate
 from asmpg.theory._convergence_claims import with_decreasing_steps as with_decreasing_steps
 from asmpg.theory._convergence_claims import with_high_probability as with_high_probability
-from asmpg.theory._convergence_rows import experiment as experiment
 from asmpg.theory._estimate_claims import estimate_bound as estimate_bound
 from asmpg.theory._estimate_claims import truncation as truncation
 from asmpg.theory._ideal_state_claims import beliefs as beliefs

@@ -31,7 +31,6 @@ class Enumeration(eqx.Module):
     environment_probability: Float[Array, " N"]
 
     def probability(self, policy: ASMPolicy) -> Float[Array, " N"]:
-        """The probability of every trajectory."""
         log_nu, log_phi = policy.log_rows(
             self.episodes.past, self.episodes.observations, self.episodes.states
         )
@@ -55,8 +54,8 @@ def enumerate_trajectories(nmdp: NMDP, *, num_states: int) -> Enumeration:
     o, s, a = (columns[part::3] for part in range(3))
     histories = [o[0]]
     chance = nmdp.start[o[0]]
-    for time, law in enumerate(nmdp.laws):
-        chance = chance * law[histories[-1], a[time], o[time + 1]]
+    for time, transition in enumerate(nmdp.transitions):
+        chance = chance * transition[histories[-1], a[time], o[time + 1]]
         histories.append((histories[-1] * actions + a[time]) * symbols + o[time + 1])
     paid = [r[h, taken] for r, h, taken in zip(nmdp.rewards, histories, a, strict=True)]
     o, s, a = (jnp.asarray(part, jnp.int32) for part in (o, s, a))
@@ -91,12 +90,10 @@ class KernelFamily:
 
     @property
     def title(self) -> str:
-        """The family in words."""
         return "joint softmax" if self.kind == "joint" else "factored softmax"
 
     @property
     def bounds(self) -> KernelBounds:
-        """`G` and `M`."""
         return joint_softmax_bounds() if self.kind == "joint" else factored_softmax_bounds()
 
     def make(self, key: Key[Array, ""]) -> ASMPolicy:
@@ -124,7 +121,6 @@ class KernelFamily:
 
     @property
     def num_parameters(self) -> int:
-        """`d`."""
         return sum(leaf.size for leaf in jax.tree.leaves(self._shapes()))
 
     def _shapes(self) -> ASMPolicy:

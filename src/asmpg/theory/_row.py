@@ -52,7 +52,6 @@ class Row:
         return self.limit / self.measured
 
     def as_dict(self) -> dict[str, Any]:
-        """For machines."""
         fields = dataclasses.asdict(self)
         return fields | {"verdict": self.verdict, "looseness": self.looseness}
 

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Int, Key
 
 from asmpg.environments import NMDP, Environment
 from asmpg.exact import history_optimum, history_value
-from asmpg.experience import play_episodes
+from asmpg.experience import collect
 from asmpg.interop import Interface
 from asmpg.methods import ASMPG, Learner
 from asmpg.policies import ASMPolicy
@@ -76,7 +76,7 @@ class Laboratory:
         return best - float(_value(self._first().policy, self.nmdp, self.method))
 
     def start(self, *, runs: int) -> Runs:
-        """All runs at `theta_1`, with chances of their own."""
+        """All runs at `theta_1`, each with a key of its own."""
         learner = jax.tree.map(
             lambda leaf: jnp.asarray(np.stack([np.asarray(leaf)] * runs)), self._first()
         )
@@ -85,7 +85,7 @@ class Laboratory:
         return Runs(learner, keys, jnp.ones(runs, int), zero, zero, zero, zero)
 
     def advance(self, runs: Runs, *, updates: int, scale: float, power: float = 0.0) -> Runs:
-        """Go on until `updates` updates, with step sizes `alpha_k = scale k^-power`."""
+        """Continue until `updates` updates, with step sizes `alpha_k = scale k^-power`."""
         numbers = (jnp.asarray(updates), jnp.asarray(scale), jnp.asarray(power))
         return _loop(runs, self.method, self.nmdp.environment(), self.nmdp, *numbers)
 
@@ -112,13 +112,13 @@ def _loop(
     power: Float[Array, ""],
 ) -> Runs:
     def update(run: Runs) -> Runs:
-        key, chance = jax.random.split(run.key)
+        key, update_key = jax.random.split(run.key)
         alpha = scale * run.count**-power
         squared = jnp.sum(flat(eqx.filter_grad(_value)(run.learner.policy, nmdp, method)) ** 2)
         # With step size 1 the library's update adds the estimate itself.
-        actor, number = method.actor(run.learner, training=True), method.episodes_per_update
-        experience = play_episodes(environment, actor, chance, num_episodes=number)
-        moved, _ = method.update(run.learner, experience, chance)
+        actor = method.actor(run.learner, training=True)
+        _, experience = collect(environment, actor, method.collects, None, update_key)
+        moved, _ = method.update(run.learner, experience, update_key)
         estimate = jax.tree.map(jnp.subtract, moved.policy, run.learner.policy)
         policy = jax.tree.map(
             lambda before, step: before + alpha * step, run.learner.policy, estimate

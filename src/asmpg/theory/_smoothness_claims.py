@@ -24,7 +24,7 @@ class _Attack(eqx.Module):
     parameters: Float[Array | np.ndarray, "*starts d"]
     direction: Float[Array | np.ndarray, "*starts d"]
     start: Float[Array | np.ndarray, "*starts O"]
-    laws: tuple[Float[Array | np.ndarray, "..."], ...]
+    transitions: tuple[Float[Array | np.ndarray, "..."], ...]
     rewards: tuple[Float[Array | np.ndarray, "..."], ...]
 
 
@@ -43,7 +43,7 @@ class _Value:
     ) -> Float[Array, ""]:
         nmdp = NMDP(
             jax.nn.softmax(attack.start),
-            tuple(jax.nn.softmax(law) for law in attack.laws),
+            tuple(jax.nn.softmax(logits) for logits in attack.transitions),
             tuple(reward_bound * jnp.tanh(rewards) for rewards in attack.rewards),
         )
         return history_value(nmdp, self.family.policy(parameters).tabulate(), discount=discount)
@@ -76,7 +76,7 @@ def smoothness(
     steps: int,
     starts: int,
 ) -> Row:
-    """`|grad^2 J|_2 <= beta`, by gradient ascent on policy, direction, laws and rewards."""
+    """`|grad^2 J|_2 <= beta`, by gradient ascent on policy, direction, transitions and rewards."""
     shape = NMDP.random(
         0,
         num_observations=family.num_observations,
@@ -84,7 +84,7 @@ def smoothness(
         horizon=horizon,
     )
     vector = np.zeros(family.num_parameters)
-    example = _Attack(vector, vector, shape.start, shape.laws, shape.rewards)
+    example = _Attack(vector, vector, shape.start, shape.transitions, shape.rewards)
     value = _Value(family)
     numbers = (jnp.asarray(discount, float), jnp.asarray(reward_bound, float))
     values, attacks = climb(

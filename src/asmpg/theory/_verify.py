@@ -17,7 +17,7 @@ from asmpg.theory._constants import (
     factored_softmax_bounds,
     truncation_bias,
 )
-from asmpg.theory._convergence_rows import DISCOUNTED_THEOREM, EPISODIC_THEOREM, convergence_rows
+from asmpg.theory._convergence_claims import DISCOUNTED_THEOREM, EPISODIC_THEOREM, convergence_rows
 from asmpg.theory._estimate_claims import estimate_bound, truncation
 from asmpg.theory._gradient_claims import (
     baseline_lemma,

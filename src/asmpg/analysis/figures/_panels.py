@@ -10,6 +10,7 @@ import numpy as np
 
 from asmpg.analysis._results import Results
 from asmpg.analysis._yardstick_lines import Line
+from asmpg.exact import YARDSTICK_LABELS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -153,9 +154,9 @@ def interval_row(axes: "Axes", row: float, interval: Any, style: Any, **marker: 
 
 #: Their names and line styles: they differ without colour.
 YARDSTICK_STYLES: dict[str, tuple[str, Any]] = {
-    "random": ("uniformly random", (0, (1, 2))),
-    "memoryless": ("best memoryless", (0, (6, 2, 1, 2))),
-    "history_optimal": ("history optimum", (0, (8, 3))),
+    "random": (YARDSTICK_LABELS["random"], (0, (1, 2))),
+    "memoryless": (YARDSTICK_LABELS["memoryless"], (0, (6, 2, 1, 2))),
+    "history_optimal": (YARDSTICK_LABELS["history_optimal"], (0, (8, 3))),
 }
 
 

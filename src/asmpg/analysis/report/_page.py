@@ -12,10 +12,12 @@ from asmpg._support.words import clock, counted
 from asmpg.analysis._results import Results
 from asmpg.analysis._summary import SHARES, Cell, Summary
 from asmpg.analysis._words import interval_text, number, percent
+from asmpg.analysis._yardstick_lines import LINES
 from asmpg.analysis.figures import Picture, short_number
 from asmpg.analysis.report._answer import Answer, answer
 from asmpg.analysis.report._html import definitions, picture, table, text
 from asmpg.analysis.report._provenance import provenance
+from asmpg.exact import YARDSTICK_LABELS
 from asmpg.studies import StudyFolder, best_episodes
 
 
@@ -154,12 +156,7 @@ def _table(results: Results, summary: Summary) -> str:
 
 
 def _yardsticks(results: Results) -> str:
-    kinds = {
-        "random": "uniformly random",
-        "memoryless": "best memoryless",
-        "history_optimal": "history optimum",
-        "full_state": "full state",
-    }
+    kinds = (*LINES, "full_state")
     rows = []
     for environment, lines in results.yardsticks.items():
         cells = [
@@ -167,7 +164,7 @@ def _yardsticks(results: Results) -> str:
             for kind in kinds
         ]
         rows.append([environment, results.scores[environment].label, *cells])
-    headings = ["environment", "score", *kinds.values()]
+    headings = ["environment", "score", *(YARDSTICK_LABELS[kind] for kind in kinds)]
     return (
         "<h3>Yardsticks</h3><p>What policies of several kinds are worth: ≈ is nearly so, ≥ the "
         f"best that was found.</p>{table(headings, rows, name='yardsticks')}"

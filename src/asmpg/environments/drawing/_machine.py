@@ -13,6 +13,7 @@ from asmpg.environments.drawing._style import (
     style_time_axis,
     time_span,
 )
+from asmpg.environments.machine_repair import MAX_WEAR, REPAIR, condition_and_wear
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -28,8 +29,6 @@ _CONDITIONS = (("healthy", "#bfe3d0"), ("degraded", "#d9722e"))
 
 def draw_machine(axes: "Axes", environment: "Environment[Any]", episode: "Episode") -> None:
     """The visible condition as a strip above the hidden wear, and the repairs below."""
-    from asmpg.environments.machine_repair import MAX_WEAR, REPAIR, condition_and_wear
-
     draw_title(axes, environment, episode)
     style_time_axis(axes, environment, episode)
     records = [condition_and_wear(int(state)) for state in episode.states]

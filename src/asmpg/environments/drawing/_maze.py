@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from asmpg.environments._maze import AbstractMaze
 from asmpg.environments.drawing._style import BLUE, GREY, INK, RED, draw_title
 
 if TYPE_CHECKING:
@@ -40,19 +41,12 @@ class MazeMap:
 
 def maze_map(environment: "Environment[Any]") -> MazeMap | None:
     """The plan of `environment`, if it is a maze."""
-    from asmpg.environments import cheese_maze, hallway_navigation
-
-    match environment:
-        case cheese_maze.CheeseMaze():
-            cells, moves = cheese_maze.CELLS, cheese_maze.MOVES
-        case hallway_navigation.HallwayNavigation():
-            cells, moves = hallway_navigation.CELLS, hallway_navigation.MOVES
-        case _:
-            return None
+    if not isinstance(environment, AbstractMaze):
+        return None
     model = environment.model
     return MazeMap(
-        cells=cells,
-        moves=moves,
+        cells=environment.cells,
+        moves=environment.moves,
         observations=tuple(model.start_observation.argmax(axis=-1).tolist()),
         starts=frozenset(np.flatnonzero(model.start).tolist()),
         goals=frozenset(np.flatnonzero(model.terminal).tolist()),

@@ -16,6 +16,7 @@ from asmpg.environments.drawing._style import (
     marker_size,
     style_time_axis,
 )
+from asmpg.environments.healthcare_treatment import FAILURE, RECOVERY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,8 +33,6 @@ _LOW, _HIGH = -1.92, 2.4
 
 def draw_patient(axes: "Axes", environment: "Environment[Any]", episode: "Episode") -> None:
     """Health between failure and recovery, with the doses below; the thin lines are hidden."""
-    from asmpg.environments.healthcare_treatment import FAILURE, RECOVERY
-
     draw_title(axes, environment, episode)
     style_time_axis(axes, environment, episode)
     for level, colour, name in ((RECOVERY, GREEN, "recovery"), (FAILURE, RED, "failure")):

@@ -40,7 +40,7 @@ def picture(
 
 
 def text(environment: "Environment[Any]", episode: "Episode") -> str:
-    """Where `episode` stands, in a few lines; a maze comes with its map.
+    """The current state of `episode` in a few lines; a maze comes with its map.
 
     On the map `@` is the agent, `G` the goal, `#` a wall.
     """

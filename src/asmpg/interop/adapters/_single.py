@@ -22,7 +22,7 @@ def render_metadata() -> dict[str, Any]:
 
 
 def resolve_environment(environment: object, options: dict[str, Any]) -> Environment[Any]:
-    """The environment meant: one already built, or a registered name with options."""
+    """`environment` itself, or the one that a registered name and options make."""
     if isinstance(environment, str):
         return make(environment, **options)
     if not isinstance(environment, Environment):
@@ -123,7 +123,7 @@ def gymnasium_observations(space: Space, vectors: Float[np.ndarray, "batch size"
 def frame(
     environment: Environment[Any], episode: Episode | None, render_mode: str | None
 ) -> np.ndarray | str | None:
-    """A picture or a text of where `episode` stands, as `render_mode` asks."""
+    """The current state of `episode` as a picture or as text, as `render_mode` says."""
     if render_mode is None:
         gymnasium.logger.warn(
             "render() does nothing without a render_mode; choose 'ansi' or 'rgb_array' when "
@@ -141,7 +141,6 @@ class Recorder:
     """The running episodes of several copies of an environment."""
 
     def __init__(self, copies: int):
-        """Nothing has been recorded yet."""
         self.episodes: list[Episode | None] = [None] * copies
 
     def record(
@@ -217,7 +216,6 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
         return observation, {}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Play `action`."""
         if self._running is None:
             raise gymnasium.error.ResetNeeded("call reset() before step()")
         if self._ended:
@@ -241,7 +239,6 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
         return observation, reward, bool(terminated), bool(truncated), {}
 
     def render(self) -> Any:
-        """A picture (`rgb_array`) or a text (`ansi`) of the episode so far."""
         return frame(self.environment, self._episode, self.render_mode)
 
     def _observation(self, vector: Float[np.ndarray, " size"]) -> Any:

@@ -151,7 +151,6 @@ class GymnasiumVectorEnv(gymnasium.vector.VectorEnv[Any, Any, np.ndarray]):
     def step(
         self, actions: Any
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        """Play one action in each copy."""
         if self._running is None:
             raise gymnasium.error.ResetNeeded("call reset() before step()")
         if self._ended.any() and self.autoreset_mode is AutoresetMode.DISABLED:
@@ -179,7 +178,6 @@ class GymnasiumVectorEnv(gymnasium.vector.VectorEnv[Any, Any, np.ndarray]):
         return observations, rewards, terminated, truncated, info
 
     def render(self) -> Any:
-        """A frame for each copy."""
         if self.render_mode is None:
             return frame(self.environment, None, None)
         return tuple(

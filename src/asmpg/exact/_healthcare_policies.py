@@ -1,18 +1,89 @@
-"""Memoryless policies of HealthcareTreatment: tables of doses by the bin of health."""
+"""Policies of HealthcareTreatment on the grid: the optimum, and tables of doses by health.
+
+The optimum looks at all of the state, by dynamic programming. Tables are memoryless; they are
+evaluated without sampling, and improved by the exact gradient.
+"""
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Float, Int, Key
+from jaxtyping import Array, Float, Int, Key, UInt8
 
-from asmpg.environments.healthcare_treatment import FAILURE, RECOVERY, HealthcareTreatment
+from asmpg.environments.healthcare_treatment import (
+    FAILURE,
+    RECOVERY,
+    HealthcareTreatment,
+    PatientState,
+)
 from asmpg.exact._healthcare_chain import GridSize, HealthcareChain, check_noise, healthcare_chain
 
 _SEARCH_RATE = 0.1
 #: A short memory lets logits of doses that should vanish keep falling.
-_SEARCH_SECOND_MOMENT = 0.9
+_SEARCH_ADAM_B2 = 0.9
+
+
+class GreedyDoses(eqx.Module):
+    """At each step, the dose that is best at the point of the grid nearest to the state."""
+
+    dose: UInt8[Array, "T X Z H"]
+    toxicity: Float[Array, " X"]
+    resistance: Float[Array, " Z"]
+    health: Float[Array, " H"]
+
+    def __call__(
+        self,
+        key: Key[Array, ""],
+        step: Int[Array, ""],
+        observation: Array,
+        state: PatientState,
+        carry: None,
+    ) -> tuple[Int[Array, ""], None]:
+        del key, observation
+        point = (
+            _nearest(self.toxicity, state.toxicity),
+            _nearest(self.resistance, state.resistance),
+            _nearest(self.health, state.health),
+        )
+        return self.dose[step, *point].astype(jnp.int32), carry
+
+
+def healthcare_optimum(
+    environment: HealthcareTreatment, discount: float, size: GridSize
+) -> tuple[float, GreedyDoses]:
+    """Dynamic programming on the grid: the value of the start, and the doses that earn it.
+
+    `V_t = max_a Q_t(a, .)`, from the last step back to the first.
+    """
+    with jax.enable_x64(True):
+        chain = healthcare_chain(environment, size)
+        weight = jnp.asarray(discount, float)
+        value, dose = _optimum(chain, weight, environment.max_steps)
+    grids = (chain.toxicity, chain.resistance, chain.health.reshape(-1))
+    greedy = GreedyDoses(dose, *(grid.astype(jnp.float32) for grid in grids))
+    return float(value), greedy
+
+
+@eqx.filter_jit
+def _optimum(
+    chain: HealthcareChain, discount: Float[Array, ""], max_steps: int
+) -> tuple[Float[Array, ""], UInt8[Array, "T X Z H"]]:
+    def back(
+        value: Float[Array, "X Z C K"], _: None
+    ) -> tuple[Float[Array, "X Z C K"], tuple[Float[Array, ""], UInt8[Array, "X Z H"]]]:
+        action_values = chain.action_values(value, discount)
+        start = chain.start_action_values(value, discount).max()
+        dose = action_values.argmax(axis=0).astype(jnp.uint8)
+        return action_values.max(axis=0), (start, dose.reshape(*dose.shape[:2], -1))
+
+    last = jnp.zeros_like(chain.reward[0])
+    _, (start, dose) = jax.lax.scan(back, last, length=max_steps, reverse=True)
+    return start[0], dose
+
+
+def _nearest(grid: Float[Array, " N"], value: Float[Array, ""]) -> Int[Array, ""]:
+    return jnp.searchsorted((grid[1:] + grid[:-1]) / 2, value)
 
 
 class HealthTable(eqx.Module):
@@ -28,7 +99,6 @@ class HealthTable(eqx.Module):
         state: object,
         carry: None,
     ) -> tuple[Int[Array, ""], None]:
-        """Draw a dose; this is an `Act`."""
         del step, state
         row = self.probability[health_bin(observation[0], self.probability.shape[0])]
         return jax.random.categorical(key, jnp.log(row)), carry
@@ -88,8 +158,8 @@ def search_table(
 def striped(table: Float[np.ndarray, "bins A"], stripes: int) -> Float[np.ndarray, "cells A"]:
     """A deterministic table that mixes doses as `table` does, in `stripes` stripes a bin.
 
-    Health is noisy at a coarser scale than the stripes, and so draws lots for a rule that has
-    none: error diffusion, each stripe taking the dose most in arrears.
+    Health is noisy at a coarser scale than the stripes, so that the noise randomises a
+    deterministic rule. By error diffusion: each stripe takes the dose most in arrears.
     """
     arrears = np.zeros(table.shape[1])
     choices = []
@@ -145,7 +215,7 @@ def _climb(
     iterations: int,
 ) -> Float[Array, "bins A"]:
     rate = optax.cosine_decay_schedule(_SEARCH_RATE, iterations)
-    optimiser = optax.adam(rate, b2=_SEARCH_SECOND_MOMENT)
+    optimiser = optax.adam(rate, b2=_SEARCH_ADAM_B2)
 
     def loss(logits: Float[Array, "bins A"]) -> Float[Array, ""]:
         return -_value(jax.nn.softmax(logits), chain, discount, start, max_steps)

@@ -114,7 +114,7 @@ def test_flags_offer_the_words_that_the_method_takes():
 def test_the_recommended_method_is_the_default(monkeypatch):
     configs = []
     monkeypatch.setattr(
-        "asmpg.commands._runs._train", lambda config, *_, **__: configs.append(config)
+        "asmpg.commands.train._train", lambda config, *_, **__: configs.append(config)
     )
     cli.main(["train", "CheeseMaze"])
     cli.main(["train", "CheeseMaze", "--method", "asmpg"])
@@ -212,7 +212,7 @@ def test_resuming_ends_as_if_never_stopped(run, tmp_path, capsys, monkeypatch):
         train(*options)
     assert stopped.value.code == 130
     last = capsys.readouterr().err.splitlines()[-1]
-    assert last == f"asmpg: stopped; go on with: asmpg train --resume {out}"
+    assert last == f"asmpg: stopped; resume with: asmpg train --resume {out}"
     monkeypatch.undo()
     assert not RunFolder(out).finished()
     assert "go on with --resume" in fails(capsys, "train", *SMALL, *options, code=2)
@@ -358,7 +358,7 @@ def test_not_a_number_is_a_failure(capsys, tmp_path, monkeypatch):
     def spoiled(*_, **__):
         raise TrainingError("CheeseMaze, seed 1952: a reward was not a finite number")
 
-    monkeypatch.setattr("asmpg.commands._runs.train", spoiled)
+    monkeypatch.setattr("asmpg.commands.train.train", spoiled)
     error = fails(capsys, "train", "CheeseMaze", "--out", tmp_path / "run", code=1)
     assert "seed 1952" in error
 

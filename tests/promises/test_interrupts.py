@@ -58,5 +58,5 @@ def test_three_times_ctrl_c_while_training(tmp_path):
     wait_for(process, "compiled in")
     time.sleep(1)
     assert interrupted(process, times=3) == [
-        f"asmpg: stopped; go on with: asmpg train --resume {out}"
+        f"asmpg: stopped; resume with: asmpg train --resume {out}"
     ]

@@ -15,15 +15,20 @@ import asmpg
 
 
 def available_cores() -> int:
-    """How many cores this process may use."""
+    """How many CPU cores this process may use."""
+    return len(core_numbers())
+
+
+def core_numbers() -> list[int]:
+    """The numbers of the CPU cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
 
 
 @functools.cache
 def machine() -> dict[str, Any]:
-    """Processor, its cores that are ours to use, memory and system."""
+    """Processor, available cores, memory and system."""
     return {
         "processor": _processor(),
         "cores": available_cores(),

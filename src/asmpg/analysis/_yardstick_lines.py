@@ -7,7 +7,7 @@ from asmpg.environments import Environment
 from asmpg.exact import Yardstick
 from asmpg.training import Score
 
-#: Those that are drawn, in the order of what they know.
+#: Those that are drawn, in ascending order.
 LINES = ("random", "memoryless", "history_optimal")
 KNOWN_BY = {"exact": "", "grid": "≈ ", "search": "≥ ", "simulation": "≈ "}
 
@@ -21,14 +21,14 @@ class Line:
 
     @property
     def text(self) -> str:
-        """The value for people: `≥` if it is the best of a search, `≈` if it is nearly so."""
+        """The value, with `≥` if it is the best of a search, `≈` if it is approximate."""
         return f"{KNOWN_BY[self.kind]}{self.value:.4g}".replace("-", "−")
 
 
 def yardstick_lines(
     environment: Environment[Any], score: Score, *, discount: float = 0.99
 ) -> dict[str, Line]:
-    """The lines by name, without those that nobody can compute."""
+    """The lines by name, without those that cannot be computed."""
     from asmpg.exact import yardsticks
 
     try:

@@ -1,4 +1,4 @@
-"""Pictures of the environments and of their yardsticks."""
+"""The environments as pictures, and a chart of their yardsticks."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -49,8 +49,8 @@ def _side_by_side(images: list[np.ndarray], *, columns: int) -> np.ndarray:
     return np.concatenate(rows)[::2, ::2]
 
 
-def draw_yardsticks(measured: Mapping[str, Yardsticks], path: Path) -> Path:
-    """Draw into `path` where each policy stands between random (0) and the history optimum (1).
+def draw_yardstick_chart(measured: Mapping[str, Yardsticks], path: Path) -> Path:
+    """Draw the yardsticks into `path`, on a scale from random (0) to the history optimum (1).
 
     Mazes are compared by reward per step, the rest by discounted return.
     """
@@ -70,9 +70,9 @@ def draw_yardsticks(measured: Mapping[str, Yardsticks], path: Path) -> Path:
         for kind, (marker, label) in _MARKERS.items():
             value = getattr(values, kind)
             if value is not None:
-                place = (getattr(value, criterion) - low) / (high - low)
+                share = (getattr(value, criterion) - low) / (high - low)
                 axes.scatter(
-                    place,
+                    share,
                     row,
                     marker=marker,
                     s=90,

@@ -2,6 +2,7 @@
 
 import dataclasses
 import errno
+import importlib
 import io
 import json
 import os
@@ -62,12 +63,13 @@ def yardsticks(monkeypatch):
     monkeypatch.setattr("asmpg.exact.yardsticks", lambda *_, **__: values, raising=False)
 
 
-def test_help_and_version_come_without_jax():
+def test_help_and_version_import_nothing_heavy():
     code = (
         "import sys; from asmpg.cli import main\n"
         "try: main([sys.argv[1]])\n"
         "except SystemExit as stop: assert not stop.code\n"
-        "assert 'jax' not in sys.modules and 'equinox' not in sys.modules"
+        "heavy = {'jax', 'equinox', 'gymnasium', 'matplotlib', 'numpy', 'scipy', 'rich'}\n"
+        "assert not heavy & {*sys.modules}, heavy & {*sys.modules}"
     )
     for option, expected in (("--help", "evaluate"), ("--version", asmpg.__version__)):
         done = subprocess.run(
@@ -81,6 +83,13 @@ def test_the_package_runs_as_a_module():
         [sys.executable, "-m", "asmpg", "--version"], capture_output=True, text=True, check=True
     )
     assert done.stdout == f"asmpg {asmpg.__version__}\n"
+
+
+def test_every_command_has_a_module_with_its_function_and_what_shows_it():
+    for command in cli.COMMANDS:
+        module = importlib.import_module(f"asmpg.commands.{command}")
+        assert getattr(module, command) is getattr(asmpg, command)
+        assert callable(module.show)
 
 
 def test_every_command_has_help(capsys):

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+import asmpg
 from asmpg import cli
 from asmpg.analysis import collect, summarise, write_tables
 from asmpg.exact import Yardstick, Yardsticks
@@ -28,7 +29,7 @@ from asmpg.studies import (
     share_done,
     study_lock,
 )
-from asmpg.studies.executors import Executor, Handle, LocalExecutor
+from asmpg.studies.executors import Executor, Handle, LocalExecutor, make_executor
 from studies import TINY, make_up, prepare, spread_out, study
 
 #: Starts or resumes the study in argv[1], and reports nothing.
@@ -342,6 +343,43 @@ def test_a_failed_job_is_listed_and_the_rest_reported(tmp_path, capsys, monkeypa
     assert "1 of 2 runs are missing" in (out / "report.html").read_text()
     assert RunFolder(out / "runs" / "CheeseMaze" / "two").finished()
     assert "training" in (out / "logs" / "CheeseMaze" / "two.log").read_text()
+
+
+@pytest.mark.usefixtures("yardsticks")
+def test_a_study_runs_on_an_executor_of_the_users(tmp_path, monkeypatch):
+    (tmp_path / "tiny.toml").write_text(TINY)
+    executor = ScriptedExecutor(None, {})
+
+    def submit(folder, job, log):
+        executor.submitted.append(job)
+        made = StudyFolder(folder)
+        if not (folder / "runs").exists():
+            make_up(made, lambda *_: 0.5)
+        return ScriptedHandle([0])
+
+    monkeypatch.setattr(executor, "submit", submit)
+    monkeypatch.setattr(StudyFolder, "trained", lambda folder, job: folder.best_path(job).exists())
+    options = {"seeds": [7, 8], "steps": 1000, "quiet": True}
+    out = asmpg.study(tmp_path / "tiny.toml", out=tmp_path / "out", executor=executor, **options)
+    assert out == tmp_path / "out"
+    assert sorted(executor.submitted) == ["CheeseMaze/three", "CheeseMaze/two"]
+    assert "asmpg study study.toml --seeds=7,8, --steps=1000" in (out / "report.html").read_text()
+    with pytest.raises(ValueError, match="jobs and device go with the name of an executor"):
+        asmpg.study("quick", out=tmp_path / "other", executor=executor, jobs=2)
+
+
+def test_executors_have_names_for_the_command_line(monkeypatch):
+    monkeypatch.setattr("asmpg.studies.executors._registry._factories", {"local": LocalExecutor})
+    asmpg.register_executor("scripted", lambda device, slots: ScriptedExecutor(device, slots))
+    made = make_executor("scripted", "cpu", 3)
+    assert (made.folder, made.codes) == ("cpu", 3)
+    with pytest.raises(ValueError, match="executor must be one of local, scripted, got 'other'"):
+        make_executor("other", "cpu", None)
+    with pytest.raises(ValueError, match="already registered"):
+        asmpg.register_executor("local", LocalExecutor)
+    asmpg.register_executor("wrong", lambda device, slots: 3)
+    with pytest.raises(ValueError, match="must return an Executor, got 3"):
+        make_executor("wrong", "cpu", None)
 
 
 def test_a_study_that_is_done_is_not_run_again(tmp_path, monkeypatch):

@@ -27,7 +27,7 @@ def lines(tmp_path, steps, exact=math.nan, **changes):
     ]
     folder.write_rows(rows)
     axes = figure.Figure().subplots()
-    draw_run(axes, folder, score_of(config.place().environment))
+    draw_run(axes, folder, score_of(config.resolve().environment))
     found = {}
     for line in axes.get_lines():
         found.setdefault(line.get_label(), []).append(line.get_xdata().tolist())

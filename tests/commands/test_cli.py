@@ -224,7 +224,7 @@ def test_resuming_ends_as_if_never_stopped(run, tmp_path, capsys, monkeypatch):
     assert last == f"asmpg: stopped; resume with: asmpg train --resume {out}"
     monkeypatch.undo()
     assert not RunFolder(out).finished()
-    assert "go on with --resume" in fails(capsys, "train", *SMALL, *options, code=2)
+    assert "resume it with --resume" in fails(capsys, "train", *SMALL, *options, code=2)
     cli.main(["train", "--resume", str(out), "--quiet"])
     assert_same_runs(out, run)
     capsys.readouterr()

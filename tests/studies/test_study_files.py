@@ -9,6 +9,7 @@ import pytest
 from asmpg import cli
 from asmpg._support.errors import CheckpointError
 from asmpg.environments._registry import _registered
+from asmpg.methods import PRESETS
 from asmpg.runs import RunConfig
 from asmpg.studies import StudyFolder, load_study, read_study, shipped_studies
 from studies import TINY, prepare, study
@@ -157,14 +158,18 @@ def test_wrong_usage_is_one_line(arguments, message, capsys, tmp_path, monkeypat
     assert os.listdir(tmp_path) == []
 
 
-#: A module of the user's, which registers an environment.
+#: A module of the user's, which registers an environment and a method, and a file that uses it.
 MODULE = """
 import asmpg
 asmpg.register("TestStudyMaze", lambda: asmpg.make("CheeseMaze", max_steps=9))
+asmpg.register_method("test-study-method", asmpg.ASMPG, options={"num_states": 2})
 """
-FOREIGN = 'imports = ["own_names"]\nenvironments = ["TestStudyMaze"]\n[entries.asmpg]\n' + (
-    "options.num_states = 2"
-)
+FOREIGN = """
+imports = ["own_names"]
+environments = ["TestStudyMaze"]
+[entries.test-study-method]
+options.policy = "tabular"
+"""
 
 
 @pytest.fixture
@@ -174,21 +179,25 @@ def own_names(tmp_path, monkeypatch):
     (tmp_path / "mine.toml").write_text(FOREIGN)
     monkeypatch.chdir(tmp_path)
     yield "mine.toml"
+    _forget_names()
+
+
+def _forget_names():
     sys.modules.pop("own_names", None)
     _registered.pop("TestStudyMaze", None)
+    PRESETS.pop("test-study-method", None)
 
 
 def test_a_file_may_import_what_registers_its_names(own_names):
     found = load_study(own_names)
-    assert found.jobs()[0].config.environment == "TestStudyMaze"
+    assert [job.name for job in found.jobs()] == ["TestStudyMaze/test-study-method"]
     assert found.imports == ("own_names",)
     assert os.getcwd() not in sys.path
 
 
 def test_a_folder_imports_nothing_unless_trusted(own_names, tmp_path, capsys):
     prepare(tmp_path / "out", load_study(own_names), FOREIGN)
-    sys.modules.pop("own_names")
-    _registered.pop("TestStudyMaze")
+    _forget_names()
     refused = r"study\.json: imports would import the module 'own_names', .* trust=True"
     with pytest.raises(ValueError, match=refused):
         StudyFolder(tmp_path / "out")

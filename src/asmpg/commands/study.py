@@ -85,6 +85,8 @@ def _run(
         check_integer("jobs", jobs, low=1)
     check_number("patience", patience, low=1)
     check_integer("retries", retries, low=0)
+    if not isinstance(executor, str) and (jobs is not None or device != "auto"):
+        raise ValueError("jobs and device go with the name of an executor, got an object")
     study, text, changes = load_study(name), study_text(name), {}
     if seeds is not None:
         changes["seeds"] = seeds
@@ -94,8 +96,6 @@ def _run(
     if isinstance(executor, str):
         chosen = find_device() if device == "auto" else device
         executor = make_executor(executor, chosen, jobs)
-    elif jobs is not None or device != "auto":
-        raise ValueError("jobs and device go with the name of an executor, got an object")
     leave_the_gpu_to_the_jobs()
     path = out or Path("runs") / study.name
     check_folder(path, study)

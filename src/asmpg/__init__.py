@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from asmpg._gymnasium_ids import register_with_gymnasium as _register_with_gymnasium
 from asmpg._support.interrupts import leave_on_interrupt as _leave_on_interrupt
+from asmpg._support.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from asmpg._gymnasium_ids import to_gymnasium as to_gymnasium
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
     from asmpg.training import evaluate as evaluate
     from asmpg.training import learn as learn
     from asmpg.training import train as train
-
-__version__ = "0.1.0"
 
 #: The module of each name, imported on first use: `import asmpg` does not import jax.
 _HOME = {

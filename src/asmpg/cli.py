@@ -9,9 +9,10 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import Positional, UseAppendAction, arg
 
-from asmpg._command_line import plain_output, read_command, shortened
+from asmpg._support.command_line import plain_output, read_command, shortened
 from asmpg._support.errors import CheckpointError, TrainingError
 from asmpg._support.interrupts import leave_interrupted, leave_on_interrupt, raise_on_interrupt
+from asmpg._support.version import __version__
 
 
 def _value(metavar: str) -> Any:
@@ -316,8 +317,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(given: Sequence[str]) -> None:
-    from asmpg import __version__
-
     if given == ["--version"]:
         print(f"asmpg {__version__}")
         return

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from asmpg._command_line import read_command
+from asmpg._support.command_line import read_command
 from asmpg.cli import COMMANDS
 
 ROOT = Path(__file__).parents[2]

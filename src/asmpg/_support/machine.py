@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import jax
 
-import asmpg
+from asmpg._support.version import __version__
 
 
 def available_cores() -> int:
@@ -54,7 +54,7 @@ def _memory() -> int | None:
 def versions() -> dict[str, str | None]:
     """Versions, the kind of device, and the commit where the package lies in its repository."""
     return {
-        "asmpg": asmpg.__version__,
+        "asmpg": __version__,
         "jax": jax.__version__,
         "python": platform.python_version(),
         "device": jax.devices()[0].device_kind,

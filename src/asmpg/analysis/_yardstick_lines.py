@@ -3,6 +3,7 @@
 import dataclasses
 from typing import Any
 
+from asmpg import exact
 from asmpg.environments import Environment
 from asmpg.exact import Yardstick
 from asmpg.training import Score
@@ -29,10 +30,8 @@ def yardstick_lines(
     environment: Environment[Any], score: Score, *, discount: float = 0.99
 ) -> dict[str, Line]:
     """The lines by name, without those that cannot be computed."""
-    from asmpg.exact import yardsticks
-
     try:
-        values = yardsticks(environment, discount=discount)
+        values = exact.yardsticks(environment, discount=discount)
     except ValueError:
         return {}
     lines = {}

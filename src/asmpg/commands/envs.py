@@ -15,6 +15,7 @@ from rich.table import Table
 
 from asmpg.analysis.figures import draw_environments, draw_yardstick_chart
 from asmpg.environments import Discrete, Environment, make, random_episode
+from asmpg.environments.drawing import text
 from asmpg.exact import Yardstick, Yardsticks, yardsticks
 from asmpg.methods import PAPER_SIZES
 
@@ -128,8 +129,6 @@ def _summary(environment: Environment[Any]) -> str:
 
 
 def _print_detail(environment: Environment[Any], values: Yardsticks) -> None:
-    from asmpg.environments.drawing import text
-
     console = Console()
     console.print(Markdown(_description(environment), code_theme="ansi_dark"))
     print()

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from asmpg.environments import Environment, random_episode
+from asmpg.environments.drawing import picture
 from asmpg.exact import Yardsticks
 
 _MARKERS = {
@@ -23,8 +24,6 @@ def draw_environments(
 ) -> list[Path]:
     """Draw each environment after some random steps, one PNG each, and all in `gallery.png`."""
     from matplotlib.image import imsave
-
-    from asmpg.environments.drawing import picture
 
     folder.mkdir(parents=True, exist_ok=True)
     pictures = {

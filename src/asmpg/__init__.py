@@ -5,17 +5,20 @@ from typing import TYPE_CHECKING, Any
 
 from asmpg._gymnasium_ids import register_with_gymnasium as _register_with_gymnasium
 from asmpg._support.interrupts import leave_on_interrupt as _leave_on_interrupt
+from asmpg._support.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from asmpg._support.errors import CheckpointError as CheckpointError
     from asmpg._support.errors import TrainingError as TrainingError
     from asmpg.agents import Agent as Agent
     from asmpg.agents import load as load
-    from asmpg.analysis import plot as plot
     from asmpg.analysis.check import CheckReport as CheckReport
-    from asmpg.analysis.check import check as check
-    from asmpg.commands._functions import verify as verify
-    from asmpg.commands._studies import report as report
+    from asmpg.commands.check import check as check
+    from asmpg.commands.envs import envs as envs
+    from asmpg.commands.plot import plot as plot
+    from asmpg.commands.report import report as report
+    from asmpg.commands.study import study as study
+    from asmpg.commands.verify import verify as verify
     from asmpg.environments import Environment as Environment
     from asmpg.environments import Episode as Episode
     from asmpg.environments import FiniteEnvironment as FiniteEnvironment
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
     from asmpg.methods import Method as Method
     from asmpg.methods import register_method as register_method
     from asmpg.runs import RunConfig as RunConfig
+    from asmpg.studies.executors import Executor as Executor
+    from asmpg.studies.executors import register_executor as register_executor
     from asmpg.training import Callback as Callback
     from asmpg.training import Progress as Progress
     from asmpg.training import TrainingResult as TrainingResult
@@ -41,9 +46,7 @@ if TYPE_CHECKING:
     from asmpg.training import learn as learn
     from asmpg.training import train as train
 
-__version__ = "0.1.0"
-
-#: Where each name lives. Nothing is imported, neither jax nor Gymnasium, before it is asked for.
+#: The module of each name, imported on first use: `import asmpg` does not import jax.
 _HOME = {
     "AIS": "asmpg.methods",
     "ASMPG": "asmpg.methods",
@@ -54,6 +57,7 @@ _HOME = {
     "CheckpointError": "asmpg._support.errors",
     "Environment": "asmpg.environments",
     "Episode": "asmpg.environments",
+    "Executor": "asmpg.studies.executors",
     "FiniteEnvironment": "asmpg.environments",
     "FiniteModel": "asmpg.environments",
     "GRUPPO": "asmpg.methods",
@@ -63,21 +67,24 @@ _HOME = {
     "RunConfig": "asmpg.runs",
     "TrainingError": "asmpg._support.errors",
     "TrainingResult": "asmpg.training",
-    "check": "asmpg.analysis.check",
+    "check": "asmpg.commands.check",
+    "envs": "asmpg.commands.envs",
     "evaluate": "asmpg.training",
     "from_gymnax": "asmpg.interop",
     "learn": "asmpg.training",
     "load": "asmpg.agents",
     "make": "asmpg.environments",
-    "plot": "asmpg.analysis",
+    "plot": "asmpg.commands.plot",
     "register": "asmpg.environments",
+    "register_executor": "asmpg.studies.executors",
     "register_method": "asmpg.methods",
     "registered_names": "asmpg.environments",
-    "report": "asmpg.commands._studies",
+    "report": "asmpg.commands.report",
+    "study": "asmpg.commands.study",
     "to_gymnasium": "asmpg.interop",
     "to_gymnasium_vector": "asmpg.interop",
     "train": "asmpg.training",
-    "verify": "asmpg.commands._functions",
+    "verify": "asmpg.commands.verify",
 }
 
 

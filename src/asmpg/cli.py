@@ -1,4 +1,4 @@
-"""The command line: one thin command per user intent. Nothing heavy is imported before it runs."""
+"""The command line: the options of each command. Nothing heavy is imported before one runs."""
 
 import inspect
 import os
@@ -9,9 +9,10 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import Positional, UseAppendAction, arg
 
+from asmpg._support.command_line import plain_output, read_command, shortened
 from asmpg._support.errors import CheckpointError, TrainingError
 from asmpg._support.interrupts import leave_interrupted, leave_on_interrupt, raise_on_interrupt
-from asmpg.commands import plain_output, read_command, shortened
+from asmpg._support.version import __version__
 
 
 def _value(metavar: str) -> Any:
@@ -19,7 +20,7 @@ def _value(metavar: str) -> Any:
 
 
 def _option(metavar: str, default: str = "the method's") -> Any:
-    """An option that is `None` unless it is typed; what it then stands for is `default`."""
+    """An option that is `None` unless it is typed; `default` is what help shows for that."""
     return arg(metavar=metavar, help_behavior_hint=f"(default: {default})")
 
 
@@ -68,49 +69,44 @@ def train(
     """Train a policy with memory in an environment, once for each seed.
 
     Args:
-        environment: One of those that `asmpg envs` shows, or any id of Gymnasium, module:Name-v0.
-        seeds: How many seeds, the paper's first, or which: 1952,5235. One alone: 1952,
+        environment: One of those that `asmpg envs` shows, or any Gymnasium id, module:Name-v0.
+        seeds: How many seeds, the paper's first, or which: 1952,5235. A single one: 1952,
         steps: Environment steps of each seed.
         out: Folder of the run; runs/ENVIRONMENT-METHOD if left out.
-        resume: Go on with the run in this folder; options must be its own, or be left out.
+        resume: Resume the run in this folder; options must be its own, or be left out.
         evaluate_every: Environment steps between two evaluations.
         evaluation_episodes: Fresh episodes in each evaluation.
         greedy: Evaluate with the most probable agent states and actions.
         tensorboard: Write logs for TensorBoard into the folder of the run.
         quiet: Show no progress.
         trust: With --resume, import the module that the run's environment names, module:Name-v0.
-        method: What learns: asm-ppo (recommended), gru-ppo, memoryless-ppo, asmpg (as in the
+        method: asm-ppo (recommended), gru-ppo, memoryless-ppo, asmpg (as in the
             paper), asmpg-marginal, ais-kl, ais-mmd, ais-kl-fixed or ais-mmd-fixed.
         num_states: Number of agent states.
         hidden: Base width of the hidden layers.
         objective: Discounted return (Algorithm 2) or undiscounted return (Algorithm 1).
         discount: Discount factor.
-        episodes_per_update: Whole episodes behind each update.
-        policy: The paper's networks, tables, one table for agent states and actions jointly, a
-            network of the observation that makes a matrix, or what suits the observations.
+        episodes_per_update: Whole episodes per update.
+        policy: The paper's networks (mlp), tables, one table for agent states and actions jointly,
+            a network from the observation to a transition matrix, or what suits the observations.
         estimator: Of asmpg: sample agent states as in the paper, or integrate them out.
-        baseline: Of asmpg: what is taken off the returns.
+        baseline: Of asmpg: what is subtracted from the returns.
         activation: Non-linearity of the networks.
-        time_indexed: Kernels of their own for each step of an episode.
-        optimiser: How gradients become steps.
+        time_indexed: Separate kernels for each step of an episode.
+        optimiser: Optimiser of the policy.
         learning_rate: Step size.
         schedule: Constant step size, or one that falls with the square root of the updates.
         barrier: Weight of the log-barrier.
-        vectorization: Environments of Gymnasium in this process, or each in a process of its own.
-        step_timeout: Seconds that a step of environments of Gymnasium may take; no limit if left
-            out.
+        vectorization: Gymnasium environments in this process, or each in its own process.
+        step_timeout: Seconds that a step of a Gymnasium environment may take; no limit if left out.
         option: Any other option of the method, say start=zeros; may be given several times.
         environment_option: An option of the environment, say max_steps=100; likewise.
     """
     given = _given(train, locals())
-    _repeat_exactly_on_gpus()
-    from asmpg.commands import _runs as run_commands
+    from asmpg.commands import train as command
 
     raise_on_interrupt()
-    if resume is not None:
-        run_commands.resume(resume, given, tensorboard=tensorboard, quiet=quiet)
-    else:
-        run_commands.start(given, out=out, tensorboard=tensorboard, quiet=quiet)
+    command.show(given)
 
 
 def evaluate(
@@ -128,16 +124,16 @@ def evaluate(
     Args:
         run: Folder of the run.
         episodes: Episodes for each seed.
-        greedy: Take the most probable agent states and actions instead of drawing them.
+        greedy: Take the most probable agent states and actions instead of sampling them.
         seed: This seed only.
         which: The policy of the best evaluation of each seed, or of the last.
         trust: Import the module that the run's environment names, module:Name-v0.
         json: Print JSON instead of a table.
     """
-    from asmpg.commands import _runs as run_commands
+    from asmpg.commands import evaluate as command
 
     raise_on_interrupt()
-    run_commands.show_evaluation(
+    command.show(
         run, episodes=episodes, greedy=greedy, seed=seed, which=which, trust=trust, as_json=json
     )
 
@@ -155,16 +151,17 @@ def plot(
         out: Where the pictures go; into the folder of the run if left out.
         trust: Import the module that the run's environment names, if that is needed.
     """
-    from asmpg.commands import _runs as run_commands
+    from asmpg.commands import plot as command
 
     raise_on_interrupt()
-    run_commands.plot_and_show(run, out=out, trust=trust)
+    command.show(run, out=out, trust=trust)
 
 
 def study(
     name: Annotated[str, Positional, arg(metavar="STUDY")],
     *,
     out: Annotated[Path | None, _value("FOLDER")] = None,
+    executor: Annotated[str, _value("NAME")] = "local",
     jobs: Annotated[int | None, _value("INT")] = None,
     seeds: Annotated[str | None, _value("N|SEED,SEED,...")] = None,
     steps: Annotated[int | None, _value("INT")] = None,
@@ -176,25 +173,27 @@ def study(
     """Run methods in environments side by side, and compare them.
 
     What is done already is not done again: after a failure, a Ctrl-C or a power cut, the same
-    command goes on.
+    command resumes the study.
 
     Args:
         name: A study that comes with the package, paper, quick or efficiency, or a TOML file.
         out: Folder of the study; runs/NAME if left out.
-        jobs: Runs at a time; one for each core on CPUs, one on a GPU if left out.
+        executor: Where runs take place: local, this machine, or the name of a registered executor.
+        jobs: Runs at a time; one per core on CPUs, one on a GPU if left out.
         seeds: How many seeds, or which: 1952,5235; the study's if left out.
         steps: Environment steps of each seed at most; the study's if left out.
-        device: Where the runs take place.
-        patience: Seconds without progress after which a run is started again.
-        retries: How often a run that died is started again.
+        device: What the runs compute on.
+        patience: Seconds without progress after which a run is restarted.
+        retries: How often a run that failed is restarted.
         quiet: Show no progress.
     """
-    from asmpg.commands import _studies as study_commands
+    from asmpg.commands import study as command
 
     raise_on_interrupt()
-    study_commands.run(
+    command.show(
         name,
         out=out,
+        executor=executor,
         jobs=jobs,
         seeds=seeds,
         steps=steps,
@@ -205,16 +204,19 @@ def study(
     )
 
 
-def report(folder: Annotated[Path, Positional, arg(metavar="FOLDER")]) -> None:
-    """Write the tables, the figures and the report of a study anew, as far as it has come.
+def report(
+    folder: Annotated[Path, Positional, arg(metavar="FOLDER")], *, trust: bool = False
+) -> None:
+    """Write the tables, the figures and the report of a study again, as far as it has come.
 
     Args:
         folder: Folder of the study.
+        trust: Import the modules that the study names in "imports".
     """
-    from asmpg.commands import _studies as study_commands
+    from asmpg.commands import report as command
 
     raise_on_interrupt()
-    study_commands.report(folder)
+    command.show(folder, trust=trust)
 
 
 def envs(
@@ -224,18 +226,18 @@ def envs(
     pictures: Annotated[Path | None, _value("FOLDER")] = None,
     recompute: bool = False,
 ) -> None:
-    """Show the environments and what policies of several kinds are worth in them.
+    """Show the environments and the values of several kinds of policies in them.
 
     Args:
         name: Show this environment only, in detail.
         json: Print JSON instead of a table.
         pictures: Draw into this folder; one environment is always drawn, into "pictures".
-        recompute: Run the slow solvers of the environments with real observations as well.
+        recompute: Also run the slow solvers, those of environments with continuous observations.
     """
-    from asmpg.commands import _envs as environments_page
+    from asmpg.commands import envs as command
 
     raise_on_interrupt()
-    environments_page.show(name, as_json=json, pictures=pictures, recompute=recompute)
+    command.show(name, as_json=json, pictures=pictures, recompute=recompute)
 
 
 def verify(
@@ -251,10 +253,10 @@ def verify(
         json: Print JSON instead of a table.
         out: Draw the figures into this folder, and write the rows there as JSON.
     """
-    from asmpg.commands import _verify as verify_page
+    from asmpg.commands import verify as command
 
     raise_on_interrupt()
-    if not verify_page.show(quick=quick, as_json=json, out=out):
+    if not command.show(quick=quick, as_json=json, out=out):
         sys.exit(1)
 
 
@@ -266,26 +268,24 @@ def check(
     json: bool = False,
     environment_option: Annotated[tuple[str, ...], UseAppendAction, _value("NAME=VALUE")] = (),
 ) -> None:
-    """Tell whether an environment fits, what it costs, and whether memory helps in it.
+    """Check whether an environment fits, what it costs, and whether memory helps in it.
 
     Args:
-        environment: One of ours, or any id of Gymnasium, module:Name-v0.
-        seconds: How long to compare a policy with memory and one without; 0 leaves that out.
+        environment: One of ours, or any Gymnasium id, module:Name-v0.
+        seconds: How long to compare a policy with memory and one without; 0 skips that.
         num_states: Agent states of the policy with memory.
         json: Print JSON instead of text.
         environment_option: An option of the environment; may be given several times.
     """
-    from asmpg.commands import _runs as run_commands
+    from asmpg.commands import check as command
 
     raise_on_interrupt()
-    run_commands.show_check(
+    command.show(
         environment,
         seconds=seconds,
         num_states=num_states,
         as_json=json,
-        options=run_commands.read_options(
-            "environment-option", {"environment_option": environment_option}
-        ),
+        environment_option=environment_option,
     )
 
 
@@ -317,8 +317,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(given: Sequence[str]) -> None:
-    from asmpg import __version__
-
     if given == ["--version"]:
         print(f"asmpg {__version__}")
         return
@@ -331,20 +329,13 @@ def _run(given: Sequence[str]) -> None:
     try:
         command()
     except BrokenPipeError:
-        # Whoever read our output has seen enough; Python would complain again at its exit.
+        # The reader of our output is gone; Python would complain again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except (CheckpointError, TrainingError, OSError, ImportError) as error:
         _stop(f"error: {error}", code=1)
     except ValueError as error:
         _stop(f"error: {error}", code=2)
-
-
-def _repeat_exactly_on_gpus() -> None:
-    """Without this flag a GPU adds in any order, and a resumed run differs in the last bits."""
-    flags = os.environ.get("XLA_FLAGS", "")
-    if "xla_gpu_deterministic_ops" not in flags:
-        os.environ["XLA_FLAGS"] = f"{flags} --xla_gpu_deterministic_ops=true".strip()
 
 
 def _stop(message: str, *, code: int) -> None:

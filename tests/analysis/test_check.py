@@ -12,7 +12,7 @@ from asmpg.cli import main
 from host_environments import NumPyCheeseMaze, RandomWalk
 
 
-def test_an_environment_of_gymnasium():
+def test_a_gymnasium_environment():
     report = asmpg.check(RandomWalk, seconds=0)
     assert report.fits
     assert report.stepped == "stepped on the host by Gymnasium"
@@ -34,7 +34,7 @@ def test_a_long_observation_scale_is_summarised():
     assert "2,835 numbers from 10 to 10" in str(report)
 
 
-def test_gymnasiums_own_checker_is_heard():
+def test_the_warnings_of_gymnasiums_own_checker_are_reported():
     class Careless(NumPyCheeseMaze):
         def reset(self, *, seed=None, options=None):
             observation, _ = super().reset()
@@ -44,7 +44,7 @@ def test_gymnasiums_own_checker_is_heard():
     assert any("seed" in warning for warning in warnings)
 
 
-def test_what_does_not_fit_is_told_not_raised(capsys):
+def test_what_does_not_fit_is_reported_not_raised(capsys):
     class Continuous(NumPyCheeseMaze):
         action_space = spaces.Box(-1, 1, (2,))
 
@@ -78,7 +78,7 @@ def test_the_comparison_trains_both_to_the_same_number_of_steps():
     [
         ((5.0, 5.1, 4.9, 5.0), (3.0, 3.1, 2.9, 3.0), "memory helps"),
         ((3.0, 3.1, 2.9, 3.0), (5.0, 5.1, 4.9, 5.0), "without it the return is higher"),
-        ((3.0, 5.0, 1.0, 4.0), (4.0, 2.0, 3.0, 4.0), "cannot be told"),
+        ((3.0, 5.0, 1.0, 4.0), (4.0, 2.0, 3.0, 4.0), "no difference yet"),
         ((1.0, 1.0, 1.0, 1.0), (1.0, 1.0, 1.0, 1.0), "neither has learned"),
     ],
 )

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from asmpg.analysis import draw_run
+from asmpg.analysis.figures import draw_run
 from asmpg.runs import RunFolder
 from asmpg.training import score_of
 from runs import small_config

@@ -72,7 +72,7 @@ def test_the_number_of_seeds_that_get_there_is_told(results):
     figure = {each.name: each for each in figures(results, summarise(results))}["steps_to_95"]
     told = [text for text, _ in words(figure.draw(3))]
     assert told.count("4 of 4") == told.count("0 of 4") / 2 == len(results.environments)
-    assert told.count("seeds that\nget there") == len(results.environments)
+    assert told.count("seeds that\nreach it") == len(results.environments)
     assert "never" not in told
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import errno
+import importlib
 import io
 import json
 import os
@@ -62,12 +63,13 @@ def yardsticks(monkeypatch):
     monkeypatch.setattr("asmpg.exact.yardsticks", lambda *_, **__: values, raising=False)
 
 
-def test_help_and_version_come_without_jax():
+def test_help_and_version_import_nothing_heavy():
     code = (
         "import sys; from asmpg.cli import main\n"
         "try: main([sys.argv[1]])\n"
         "except SystemExit as stop: assert not stop.code\n"
-        "assert 'jax' not in sys.modules and 'equinox' not in sys.modules"
+        "heavy = {'jax', 'equinox', 'gymnasium', 'matplotlib', 'numpy', 'scipy', 'rich'}\n"
+        "assert not heavy & {*sys.modules}, heavy & {*sys.modules}"
     )
     for option, expected in (("--help", "evaluate"), ("--version", asmpg.__version__)):
         done = subprocess.run(
@@ -81,6 +83,13 @@ def test_the_package_runs_as_a_module():
         [sys.executable, "-m", "asmpg", "--version"], capture_output=True, text=True, check=True
     )
     assert done.stdout == f"asmpg {asmpg.__version__}\n"
+
+
+def test_every_command_has_a_module_with_its_function_and_what_shows_it():
+    for command in cli.COMMANDS:
+        module = importlib.import_module(f"asmpg.commands.{command}")
+        assert getattr(module, command) is getattr(asmpg, command)
+        assert callable(module.show)
 
 
 def test_every_command_has_help(capsys):
@@ -114,7 +123,7 @@ def test_flags_offer_the_words_that_the_method_takes():
 def test_the_recommended_method_is_the_default(monkeypatch):
     configs = []
     monkeypatch.setattr(
-        "asmpg.commands._runs._train", lambda config, *_, **__: configs.append(config)
+        "asmpg.commands.train._train", lambda config, *_, **__: configs.append(config)
     )
     cli.main(["train", "CheeseMaze"])
     cli.main(["train", "CheeseMaze", "--method", "asmpg"])
@@ -212,10 +221,10 @@ def test_resuming_ends_as_if_never_stopped(run, tmp_path, capsys, monkeypatch):
         train(*options)
     assert stopped.value.code == 130
     last = capsys.readouterr().err.splitlines()[-1]
-    assert last == f"asmpg: stopped; go on with: asmpg train --resume {out}"
+    assert last == f"asmpg: stopped; resume with: asmpg train --resume {out}"
     monkeypatch.undo()
     assert not RunFolder(out).finished()
-    assert "go on with --resume" in fails(capsys, "train", *SMALL, *options, code=2)
+    assert "resume it with --resume" in fails(capsys, "train", *SMALL, *options, code=2)
     cli.main(["train", "--resume", str(out), "--quiet"])
     assert_same_runs(out, run)
     capsys.readouterr()
@@ -358,7 +367,7 @@ def test_not_a_number_is_a_failure(capsys, tmp_path, monkeypatch):
     def spoiled(*_, **__):
         raise TrainingError("CheeseMaze, seed 1952: a reward was not a finite number")
 
-    monkeypatch.setattr("asmpg.commands._runs.train", spoiled)
+    monkeypatch.setattr("asmpg.commands.train.train", spoiled)
     error = fails(capsys, "train", "CheeseMaze", "--out", tmp_path / "run", code=1)
     assert "seed 1952" in error
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from asmpg._support.command_line import read_command
 from asmpg.cli import COMMANDS
-from asmpg.commands import read_command
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

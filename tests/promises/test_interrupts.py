@@ -41,7 +41,7 @@ def interrupted(process, *, times=1):
     return errors.splitlines()
 
 
-@pytest.mark.parametrize("module", ["gymnasium.core", "rich", "jax._src.core", "asmpg.methods"])
+@pytest.mark.parametrize("module", ["tyro", "rich", "jax._src.core", "asmpg.methods"])
 def test_ctrl_c_while_modules_are_imported(module, tmp_path):
     process = start("train", "CheeseMaze", "--out", tmp_path / "run", options=["-X", "importtime"])
     wait_for(process, f" {module}\n")
@@ -58,5 +58,5 @@ def test_three_times_ctrl_c_while_training(tmp_path):
     wait_for(process, "compiled in")
     time.sleep(1)
     assert interrupted(process, times=3) == [
-        f"asmpg: stopped; go on with: asmpg train --resume {out}"
+        f"asmpg: stopped; resume with: asmpg train --resume {out}"
     ]

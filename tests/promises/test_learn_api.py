@@ -256,7 +256,7 @@ def test_methods_have_the_names_of_the_command_line(method, name):
 
 def test_every_command_is_a_function_of_the_same_name():
     for name, command in cli.COMMANDS.items():
-        function = getattr(asmpg.commands, name, None) or getattr(asmpg, name)
+        function = getattr(asmpg, name)
         assert callable(function), name
         assert function.__doc__, name
         if name == "study":
@@ -266,7 +266,7 @@ def test_every_command_is_a_function_of_the_same_name():
 
 
 def test_envs_returns_what_the_command_prints():
-    (entry,) = asmpg.commands.envs("CheeseMaze")
+    (entry,) = asmpg.envs("CheeseMaze")
     assert entry["name"] == "CheeseMaze"
     assert 0.23 < entry["values"]["history_optimal"]["reward_per_step"] < 0.24
 

@@ -74,6 +74,7 @@ VALID = {
         ["study.toml"],
         {
             "--out": "new",
+            "--executor": "local",
             "--jobs": "1",
             "--seeds": "1",
             "--steps": "100",
@@ -83,7 +84,7 @@ VALID = {
             "--quiet": None,
         },
     ),
-    "report": (["run"], {}),
+    "report": (["run"], {"--trust": None}),
     "envs": (["CheeseMaze"], {"--json": None, "--recompute": None}),
     "verify": ([], {"--quick": None, "--json": None}),
     "check": (
@@ -265,14 +266,13 @@ def _quick(monkeypatch):
         raise TrainingError("not done here")
 
     values = Yardsticks(*(Yardstick(0.5, 0.9, value) for value in (0.01, 0.1, 0.12, 0.23, 0.25)))
-    monkeypatch.setattr("asmpg.commands._runs.train", build)
-    monkeypatch.setattr("asmpg.commands._studies.study_lock", refuse)
+    monkeypatch.setattr("asmpg.commands.train.train", build)
+    monkeypatch.setattr("asmpg.commands.study.study_lock", refuse)
     monkeypatch.setattr("asmpg.analysis.check._check.play_at_random", refuse)
-    monkeypatch.setattr("asmpg.commands._verify.show", lambda **_: True)
-    monkeypatch.setattr("asmpg.commands._envs.yardsticks", lambda *_, **__: values)
-    drawing = "asmpg.analysis._environment_figures"
-    monkeypatch.setattr(f"{drawing}.draw_environments", lambda *_, **__: [])
-    monkeypatch.setattr(f"{drawing}.draw_yardsticks", lambda *given: given[-1])
+    monkeypatch.setattr("asmpg.commands.verify.show", lambda **_: True)
+    monkeypatch.setattr("asmpg.commands.envs.yardsticks", lambda *_, **__: values)
+    monkeypatch.setattr("asmpg.commands.envs.draw_environments", lambda *_, **__: [])
+    monkeypatch.setattr("asmpg.commands.envs.draw_yardstick_chart", lambda *given: given[-1])
 
 
 class HangError(BaseException):

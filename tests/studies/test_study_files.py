@@ -2,11 +2,14 @@
 
 import os
 import re
+import sys
 
 import pytest
 
 from asmpg import cli
 from asmpg._support.errors import CheckpointError
+from asmpg.environments._registry import _registered
+from asmpg.methods import PRESETS
 from asmpg.runs import RunConfig
 from asmpg.studies import StudyFolder, load_study, read_study, shipped_studies
 from studies import TINY, prepare, study
@@ -102,6 +105,12 @@ def test_other_seeds_and_steps_from_the_command_line():
         ("seeds = 0\n" + RIGHT, "line 1: seeds must be a number of seeds or a list"),
         ("seeds = [1, 1]\n" + RIGHT, "line 1: seeds must be a number of seeds or a list"),
         ("seeds_per_job = -1\n" + RIGHT, "line 1: seeds_per_job must be an integer"),
+        ("imports = 'os'\n" + RIGHT, "line 1: imports must be a list of modules, got 'os'"),
+        ("imports = ['a b']\n" + RIGHT, "line 1: imports must be names of modules, got 'a b'"),
+        (
+            "imports = ['no_such_module']\n" + RIGHT,
+            "line 1: imports names 'no_such_module', which cannot be imported: ModuleNotFound",
+        ),
         ("name = 'a/b'\n" + RIGHT, "line 1: name must be letters, digits"),
         ("description = 3\n" + RIGHT, "line 1: description must be text, got 3"),
         ("entries = 3\nenvironments = ['Tiger']", "line 1: entries must be a table, got 3"),
@@ -134,6 +143,7 @@ def test_a_wrong_file_is_told_before_anything_runs(text, message, capsys, tmp_pa
         ("quick --patience 0", "patience must be a number of at least 1"),
         ("quick --retries -1", "retries must be an integer of at least 0"),
         ("quick --device tpu", "tpu"),
+        ("quick --executor slurm", "executor must be one of local"),
         ("", "STUDY"),
     ],
 )
@@ -146,6 +156,57 @@ def test_wrong_usage_is_one_line(arguments, message, capsys, tmp_path, monkeypat
     assert error.count("\n") == 1
     assert message in error
     assert os.listdir(tmp_path) == []
+
+
+#: A module of the user's, which registers an environment and a method, and a file that uses it.
+MODULE = """
+import asmpg
+asmpg.register("TestStudyMaze", lambda: asmpg.make("CheeseMaze", max_steps=9))
+asmpg.register_method("test-study-method", asmpg.ASMPG, options={"num_states": 2})
+"""
+FOREIGN = """
+imports = ["own_names"]
+environments = ["TestStudyMaze"]
+[entries.test-study-method]
+options.policy = "tabular"
+"""
+
+
+@pytest.fixture
+def own_names(tmp_path, monkeypatch):
+    """A file that imports a module beside it, in the current directory."""
+    (tmp_path / "own_names.py").write_text(MODULE)
+    (tmp_path / "mine.toml").write_text(FOREIGN)
+    monkeypatch.chdir(tmp_path)
+    yield "mine.toml"
+    _forget_names()
+
+
+def _forget_names():
+    sys.modules.pop("own_names", None)
+    _registered.pop("TestStudyMaze", None)
+    PRESETS.pop("test-study-method", None)
+
+
+def test_a_file_may_import_what_registers_its_names(own_names):
+    found = load_study(own_names)
+    assert [job.name for job in found.jobs()] == ["TestStudyMaze/test-study-method"]
+    assert found.imports == ("own_names",)
+    assert os.getcwd() not in sys.path
+
+
+def test_a_folder_imports_nothing_unless_trusted(own_names, tmp_path, capsys):
+    prepare(tmp_path / "out", load_study(own_names), FOREIGN)
+    _forget_names()
+    refused = r"study\.json: imports would import the module 'own_names', .* trust=True"
+    with pytest.raises(ValueError, match=refused):
+        StudyFolder(tmp_path / "out")
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(["report", str(tmp_path / "out")])
+    assert stopped.value.code == 2
+    assert "--trust" in capsys.readouterr().err
+    assert "own_names" not in sys.modules
+    assert StudyFolder(tmp_path / "out", trust=True).study.environments == ("TestStudyMaze",)
 
 
 def test_a_folder_takes_more_of_the_same_study_but_no_other(tmp_path):

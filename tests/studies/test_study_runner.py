@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+import asmpg
 from asmpg import cli
 from asmpg.analysis import collect, summarise, write_tables
 from asmpg.exact import Yardstick, Yardsticks
@@ -28,20 +29,19 @@ from asmpg.studies import (
     share_done,
     study_lock,
 )
-from asmpg.studies.executors import Executor, Handle, LocalExecutor
+from asmpg.studies.executors import Executor, Handle, LocalExecutor, make_executor
 from studies import TINY, make_up, prepare, spread_out, study
 
-#: Runs, or goes on with, the study in argv[1], and reports nothing.
+#: Starts or resumes the study in argv[1], and reports nothing.
 RUN = """
 import sys
 from pathlib import Path
-from asmpg.studies._runner import Runner
-from asmpg.studies._study_folder import StudyFolder, study_lock
-from asmpg.studies._progress import StudyProgress
+from asmpg.studies import Runner, StudyFolder, StudyProgress, study_lock
 from asmpg.studies.executors import LocalExecutor
 
 with study_lock(Path(sys.argv[1])) as lock:
-    executor = LocalExecutor("cpu", hold=(lock,))
+    executor = LocalExecutor("cpu")
+    executor.hold_lock(lock)
     sys.exit(bool(Runner(StudyFolder(sys.argv[1]), executor, StudyProgress()).run()))
 """
 
@@ -111,7 +111,7 @@ def run(tmp_path, codes, **options):
 
 @pytest.fixture(autouse=True)
 def _look_often(monkeypatch):
-    monkeypatch.setattr("asmpg.studies._runner._LOOK", 0.01)
+    monkeypatch.setattr("asmpg.studies._runner._POLL_SECONDS", 0.01)
 
 
 def test_everything_goes_well(tmp_path):
@@ -130,8 +130,8 @@ def test_a_job_that_dies_is_tried_again_and_that_is_told(tmp_path):
     failed, executor, said = run(tmp_path, {"mine": [-9, 1, 0]})
     assert failed == []
     assert executor.submitted.count("CheeseMaze/mine") == 3
-    assert "CheeseMaze/mine: was killed by signal 9; trying again" in said
-    assert "CheeseMaze/mine: ended with status 1: Error: attempt 1; trying again" in said
+    assert "CheeseMaze/mine: was killed by signal 9; retrying" in said
+    assert "CheeseMaze/mine: exited with status 1: Error: attempt 1; retrying" in said
     [session] = StudyFolder(tmp_path).sessions()
     assert session["jobs"]["CheeseMaze/mine"]["attempts"] == 3
     assert len(session["jobs"]["CheeseMaze/mine"]["troubles"]) == 2
@@ -141,7 +141,7 @@ def test_a_job_that_keeps_dying_has_failed_and_the_others_go_on(tmp_path):
     failed, executor, said = run(tmp_path, {"asmpg": [1, 1, 1]})
     assert [state.job.name for state in failed] == ["CheeseMaze/asmpg"]
     assert failed[0].attempts == 3
-    assert "CheeseMaze/asmpg failed: ended with status 1: Error: attempt 2" in said
+    assert "CheeseMaze/asmpg failed: exited with status 1: Error: attempt 2" in said
     assert {"CheeseMaze/mine", "CheeseMaze/ais-kl"} <= executor.folder.done
 
 
@@ -156,14 +156,14 @@ def test_what_cannot_get_better_is_not_tried_again(tmp_path):
 def test_a_job_that_cannot_be_started_is_tried_again(tmp_path):
     failed, _, said = run(tmp_path, {"asmpg": [OSError("no memory"), 0]})
     assert failed == []
-    assert "could not be started: no memory; trying again" in said
+    assert "could not be started: no memory; retrying" in said
 
 
 def test_a_job_that_does_not_advance_is_killed_and_tried_again(tmp_path):
     failed, executor, said = run(tmp_path, {"asmpg": [None, 0]}, patience=0.2)
     assert failed == []
     assert executor.submitted.count("CheeseMaze/asmpg") == 2
-    assert "CheeseMaze/asmpg: did not advance for 0.2 seconds; trying again" in said
+    assert "CheeseMaze/asmpg: made no progress for 0.2 seconds; retrying" in said
 
 
 def test_a_job_that_advances_may_take_its_time(tmp_path, monkeypatch):
@@ -242,8 +242,8 @@ def test_an_update_that_spans_evaluations_counts_for_all_of_them(tmp_path):
 
 
 def test_two_runners_do_not_meet(tmp_path, monkeypatch):
-    monkeypatch.setattr("asmpg.studies._study_folder._LEAVE", 0.2)
-    with study_lock(tmp_path), pytest.raises(ValueError, match="worked on by another"):  # noqa: SIM117
+    monkeypatch.setattr("asmpg.studies._study_folder._EXIT_SECONDS", 0.2)
+    with study_lock(tmp_path), pytest.raises(ValueError, match="in use by another"):  # noqa: SIM117
         with study_lock(tmp_path):
             pass
     with study_lock(tmp_path):
@@ -259,7 +259,7 @@ def yardsticks(monkeypatch):
 
 
 def start(path, text=TINY):
-    """Begin, or go on with, a study in a process of its own."""
+    """Start or resume a study in a process of its own."""
     import tomllib
 
     from asmpg.studies import read_study
@@ -336,13 +336,50 @@ def test_a_failed_job_is_listed_and_the_rest_reported(tmp_path, capsys, monkeypa
     assert stopped.value.code == 1
     assert sorted(submit) == ["CheeseMaze/three", "CheeseMaze/two"]
     output = capsys.readouterr()
-    assert "1 of 2 jobs failed; the same command tries them again" in output.err
-    assert "CheeseMaze/three, after 1 attempt: ended with status 2" in output.err
+    assert "1 of 2 jobs failed; the same command retries them" in output.err
+    assert "CheeseMaze/three, after 1 attempt: exited with status 2" in output.err
     assert "is damaged" in output.err
     assert "two states" in output.out
     assert "1 of 2 runs are missing" in (out / "report.html").read_text()
     assert RunFolder(out / "runs" / "CheeseMaze" / "two").finished()
     assert "training" in (out / "logs" / "CheeseMaze" / "two.log").read_text()
+
+
+@pytest.mark.usefixtures("yardsticks")
+def test_a_study_runs_on_an_executor_of_the_users(tmp_path, monkeypatch):
+    (tmp_path / "tiny.toml").write_text(TINY)
+    executor = ScriptedExecutor(None, {})
+
+    def submit(folder, job, log):
+        executor.submitted.append(job)
+        made = StudyFolder(folder)
+        if not (folder / "runs").exists():
+            make_up(made, lambda *_: 0.5)
+        return ScriptedHandle([0])
+
+    monkeypatch.setattr(executor, "submit", submit)
+    monkeypatch.setattr(StudyFolder, "trained", lambda folder, job: folder.best_path(job).exists())
+    options = {"seeds": [7, 8], "steps": 1000, "quiet": True}
+    out = asmpg.study(tmp_path / "tiny.toml", out=tmp_path / "out", executor=executor, **options)
+    assert out == tmp_path / "out"
+    assert sorted(executor.submitted) == ["CheeseMaze/three", "CheeseMaze/two"]
+    assert "asmpg study study.toml --seeds=7,8, --steps=1000" in (out / "report.html").read_text()
+    with pytest.raises(ValueError, match="jobs and device go with the name of an executor"):
+        asmpg.study("quick", out=tmp_path / "other", executor=executor, jobs=2)
+
+
+def test_executors_have_names_for_the_command_line(monkeypatch):
+    monkeypatch.setattr("asmpg.studies.executors._registry._factories", {"local": LocalExecutor})
+    asmpg.register_executor("scripted", lambda device, slots: ScriptedExecutor(device, slots))
+    made = make_executor("scripted", "cpu", 3)
+    assert (made.folder, made.codes) == ("cpu", 3)
+    with pytest.raises(ValueError, match="executor must be one of local, scripted, got 'other'"):
+        make_executor("other", "cpu", None)
+    with pytest.raises(ValueError, match="already registered"):
+        asmpg.register_executor("local", LocalExecutor)
+    asmpg.register_executor("wrong", lambda device, slots: 3)
+    with pytest.raises(ValueError, match="must return an Executor, got 3"):
+        make_executor("wrong", "cpu", None)
 
 
 def test_a_study_that_is_done_is_not_run_again(tmp_path, monkeypatch):

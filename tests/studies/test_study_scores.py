@@ -60,7 +60,7 @@ def job(tmp_path, monkeypatch):
         folder.calls.append(options)
         return [{"seed": options["seed"], "episodes": options["episodes"], "steps": 7}]
 
-    monkeypatch.setattr("asmpg.studies._best_scores.evaluate", measure)
+    monkeypatch.setattr("asmpg.studies._study_folder.evaluate", measure)
     monkeypatch.setattr(StudyFolder, "trained", lambda *_: True)
     for seed in job.config.seeds:
         path = folder.run_path(job) / "checkpoints" / f"seed-{seed}" / "best.npz"

@@ -24,7 +24,7 @@ def is_command() -> bool:
         )
     folder, name = os.path.split(program)
     if name in ("__main__.py", "cli.py"):
-        return folder == os.path.dirname(__file__)
+        return folder == os.path.dirname(os.path.dirname(__file__))
     return os.path.splitext(name)[0] in ("asmpg", "asmpg-script")
 
 

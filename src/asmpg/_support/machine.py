@@ -11,19 +11,24 @@ from typing import Any, Literal
 
 import jax
 
-import asmpg
+from asmpg._support.version import __version__
 
 
 def available_cores() -> int:
-    """How many cores this process may use."""
+    """How many CPU cores this process may use."""
+    return len(core_numbers())
+
+
+def core_numbers() -> list[int]:
+    """The numbers of the CPU cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
 
 
 @functools.cache
 def machine() -> dict[str, Any]:
-    """Processor, its cores that are ours to use, memory and system."""
+    """Processor, available cores, memory and system."""
     return {
         "processor": _processor(),
         "cores": available_cores(),
@@ -49,7 +54,7 @@ def _memory() -> int | None:
 def versions() -> dict[str, str | None]:
     """Versions, the kind of device, and the commit where the package lies in its repository."""
     return {
-        "asmpg": asmpg.__version__,
+        "asmpg": __version__,
         "jax": jax.__version__,
         "python": platform.python_version(),
         "device": jax.devices()[0].device_kind,

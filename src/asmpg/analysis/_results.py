@@ -1,4 +1,4 @@
-"""What the runs of a study came to: the score of every seed at every evaluation."""
+"""The results of a study: the score of every seed at every evaluation."""
 
 import dataclasses
 import functools
@@ -45,24 +45,24 @@ def seed_curves(rows: Iterable[Row], name: str) -> dict[int, SeedCurve]:
 def common_grid(
     targets: Sequence[int], curves: Sequence[SeedCurve]
 ) -> tuple[Float[np.ndarray, " evaluations"], Float[np.ndarray, "seeds evaluations"]]:
-    """The scores of all seeds at common places, for means over seeds, and the mean steps there.
+    """The mean steps of all seeds at common evaluations, and their scores, for means over seeds.
 
     Updates are whole, so a seed overshoots the steps it is due at, and two of `targets` within one
     update have one evaluation. At each target a seed has the score of its first evaluation from
     there on, or its last; targets at which no seed has a new one are left out.
     """
-    places = np.stack(
+    indices = np.stack(
         [np.minimum(np.searchsorted(each.steps, targets), len(each.steps) - 1) for each in curves]
     )
-    new = (np.diff(places, axis=1, prepend=-1) > 0).any(axis=0)
-    pairs = [(each, own[new]) for each, own in zip(curves, places, strict=True)]
+    new = (np.diff(indices, axis=1, prepend=-1) > 0).any(axis=0)
+    pairs = [(each, own[new]) for each, own in zip(curves, indices, strict=True)]
     steps = np.stack([each.steps[own] for each, own in pairs])
     return steps.mean(axis=0), np.stack([each.scores[own] for each, own in pairs])
 
 
 @dataclasses.dataclass(frozen=True)
 class Curves:
-    """An entry in an environment: the seeds that are whole, each with its evaluations.
+    """An entry in an environment: its finished seeds, each with its evaluations.
 
     `targets` are the steps at which evaluations were due. `best` are the scores of each seed's best
     checkpoint on fresh episodes, `best_steps` the steps at which it was taken.
@@ -81,12 +81,12 @@ class Curves:
 
     @property
     def steps(self) -> Float[np.ndarray, " evaluations"]:
-        """Where all seeds are compared: their mean steps at evaluations."""
+        """The mean steps of all seeds at common evaluations."""
         return self._grid[0]
 
     @property
     def scores(self) -> Float[np.ndarray, "seeds evaluations"]:
-        """The scores of all seeds there."""
+        """The scores of all seeds at common evaluations."""
         return self._grid[1]
 
     @functools.cached_property
@@ -96,7 +96,7 @@ class Curves:
 
 @dataclasses.dataclass(frozen=True)
 class Results:
-    """The curves by environment and entry, what they are measured in, and what by."""
+    """The curves by environment and entry, the scores they are in, and yardsticks for these."""
 
     study: Study
     scores: Mapping[str, Score]
@@ -122,7 +122,7 @@ class Results:
 
 
 def collect(folder: StudyFolder) -> Results:
-    """Read the runs of a study; damaged ones and seeds not at their end do not count."""
+    """Read the runs of a study; damaged runs and unfinished seeds are left out."""
     study = folder.study
     environments = {
         name: make(name, **study.environment_options.get(name, {})) for name in study.environments
@@ -179,7 +179,7 @@ def _join(parts: Sequence[Curves]) -> Curves:
 
 
 def _lines(folder: StudyFolder, environment: Any, score: Score) -> dict[str, Line]:
-    """The yardsticks, computed once for each study: some take seconds."""
+    """The yardsticks, computed once per study: some take seconds."""
     path = folder.path / "yardsticks.json"
     options = json.loads(json.dumps(environment.options()))
     known = read_lines(path, environment.name, options, score.name)

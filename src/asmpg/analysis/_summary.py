@@ -30,8 +30,8 @@ MEASURES: dict[str, Callable[[Curves], Float[np.ndarray, " seeds"]]] = {
 class Cell:
     """An entry in an environment: interquartile means, and steps to each of `SHARES` by seed.
 
-    Steps are those that the seed took, infinite if it does not get there and stay; `None` without
-    yardsticks.
+    Steps are those that the seed took, infinite if it does not reach the share and keep it; `None`
+    without yardsticks.
     """
 
     environment: str

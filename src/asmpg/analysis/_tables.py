@@ -18,7 +18,7 @@ Row = dict[str, Any]
 
 
 def write_tables(results: Results, summary: Summary, folder: Path) -> list[Path]:
-    """Write all tables into `folder`: they hold what was measured, and no times of the clock."""
+    """Write all tables into `folder`: they hold scores and steps, no wall times."""
     tables = {
         "results": _results(results, summary),
         "summary": summary_rows(results, summary),
@@ -70,18 +70,18 @@ def _results(results: Results, summary: Summary) -> Iterable[Row]:
     for environment in results.environments:
         for entry in results.entries(environment):
             curves, cell = results.curves[environment, entry], summary.cells[environment, entry]
-            for place, seed in enumerate(curves.seeds):
-                ends = np.asarray([curves.final[place], curves.best[place]])
+            for index, seed in enumerate(curves.seeds):
+                ends = np.asarray([curves.final[index], curves.best[index]])
                 normalised = results.normalised(environment, ends)
                 row: Row = {
                     "environment": environment,
                     "entry": entry,
                     "seed": seed,
                     "score": results.scores[environment].name,
-                    "steps": int(curves.own[place].steps[-1]),
+                    "steps": int(curves.own[index].steps[-1]),
                     "final": ends[0],
                     "best": ends[1],
-                    "best_steps": int(curves.best_steps[place]),
+                    "best_steps": int(curves.best_steps[index]),
                     "best_episodes": best_episodes(results.study),
                     "normalised_final": None if normalised is None else normalised[0],
                     "normalised_best": None if normalised is None else normalised[1],
@@ -89,7 +89,7 @@ def _results(results: Results, summary: Summary) -> Iterable[Row]:
                 for share in SHARES:
                     steps = cell.steps_to[share]
                     name = f"steps_to_{share:.0%}".rstrip("%")
-                    row[name] = None if steps is None else steps[place]
+                    row[name] = None if steps is None else steps[index]
                 yield row
 
 
@@ -116,14 +116,14 @@ def _curves(results: Results) -> Iterable[Row]:
             curves = results.curves[environment, entry]
             count = len(curves.seeds)
             error = curves.scores.std(axis=0, ddof=1) / math.sqrt(count) if count > 1 else None
-            for place, steps in enumerate(curves.steps):
-                scores = curves.scores[:, place]
+            for index, steps in enumerate(curves.steps):
+                scores = curves.scores[:, index]
                 yield {
                     "environment": environment,
                     "entry": entry,
                     "steps": round(steps),
                     "mean": scores.mean(),
-                    "standard_error": None if error is None else error[place],
+                    "standard_error": None if error is None else error[index],
                     "median": np.median(scores),
                     "worst": scores.min(),
                     "best": scores.max(),
@@ -147,7 +147,7 @@ def _write(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
 
 
 def _cell(value: Any) -> Any:
-    """Seven digits, as many as were measured; nothing for what is not known or never comes."""
+    """Seven digits for numbers, nothing for those that are not known."""
     if isinstance(value, float | np.floating):
         return f"{value:.7g}" if math.isfinite(value) else ("" if math.isnan(value) else "inf")
     return value

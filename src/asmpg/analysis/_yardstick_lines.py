@@ -3,11 +3,12 @@
 import dataclasses
 from typing import Any
 
+from asmpg import exact
 from asmpg.environments import Environment
 from asmpg.exact import KIND_MARKS, Yardstick
 from asmpg.training import Score
 
-#: Those that are drawn, in the order of what they know.
+#: Those that are drawn, in ascending order.
 LINES = ("random", "memoryless", "history_optimal")
 
 
@@ -20,18 +21,16 @@ class Line:
 
     @property
     def text(self) -> str:
-        """The value for people: `≥` if it is the best of a search, `≈` if it is nearly so."""
+        """The value, with `≥` if it is the best of a search, `≈` if it is approximate."""
         return f"{KIND_MARKS[self.kind]} {self.value:.4g}".replace("-", "−").lstrip()
 
 
 def yardstick_lines(
     environment: Environment[Any], score: Score, *, discount: float = 0.99
 ) -> dict[str, Line]:
-    """The lines by name, without those that nobody can compute."""
-    from asmpg.exact import yardsticks
-
+    """The lines by name, without those that cannot be computed."""
     try:
-        values = yardsticks(environment, discount=discount)
+        values = exact.yardsticks(environment, discount=discount)
     except ValueError:
         return {}
     lines = {}

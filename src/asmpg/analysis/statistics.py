@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float, Shaped
 
 from asmpg._support.checks import check_integer, check_number
+from asmpg._support.words import rounded
 
 #: The scores of the seeds of one environment.
 Stratum = Float[np.ndarray, " _"]
@@ -16,15 +17,20 @@ Statistic = Callable[[Sequence[Float[np.ndarray, "rows _"]]], Float[np.ndarray, 
 
 
 class Interval(NamedTuple):
-    """A value and the interval it may lie in."""
+    """A value and its interval."""
 
     value: float
     low: float
     high: float
 
     def excludes(self, value: float) -> bool:
-        """Whether `value` lies outside."""
+        """Whether `value` is outside the interval."""
         return value < self.low or value > self.high
+
+    @property
+    def text(self) -> str:
+        """`0.21 [0.2, 0.22]`."""
+        return f"{rounded(self.value)} [{rounded(self.low)}, {rounded(self.high)}]"
 
 
 def stratified_bootstrap(

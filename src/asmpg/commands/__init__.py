@@ -1,5 +1,5 @@
-"""Every command as a function, and as what it shows at a terminal."""
+"""The commands: one module each, with a function that returns data and `show`, which prints it.
 
-from asmpg.commands._command_line import plain_output as plain_output
-from asmpg.commands._command_line import read_command as read_command
-from asmpg.commands._command_line import shortened as shortened
+`asmpg.commands.study.study` is `asmpg.study`, and so on; `asmpg study` calls
+`asmpg.commands.study.show`.
+"""

@@ -1,8 +1,5 @@
-"""Studies: what is run, and running it."""
+"""Studies: environments × methods × seeds, from a file to runs on disk."""
 
-from asmpg.studies._best_scores import best_episodes as best_episodes
-from asmpg.studies._best_scores import best_scores as best_scores
-from asmpg.studies._best_scores import write_best_scores as write_best_scores
 from asmpg.studies._progress import JobState as JobState
 from asmpg.studies._progress import StudyProgress as StudyProgress
 from asmpg.studies._progress import seconds_left as seconds_left
@@ -17,6 +14,9 @@ from asmpg.studies._study_file import read_study as read_study
 from asmpg.studies._study_file import shipped_studies as shipped_studies
 from asmpg.studies._study_file import study_text as study_text
 from asmpg.studies._study_folder import StudyFolder as StudyFolder
+from asmpg.studies._study_folder import best_episodes as best_episodes
+from asmpg.studies._study_folder import best_scores as best_scores
 from asmpg.studies._study_folder import check_folder as check_folder
 from asmpg.studies._study_folder import study_lock as study_lock
+from asmpg.studies._study_folder import write_best_scores as write_best_scores
 from asmpg.studies._study_folder import write_text as write_text

@@ -1,4 +1,4 @@
-"""How far the jobs of a study have come, how long the rest will take, and showing it."""
+"""The progress of a study: the state of its jobs, an estimate of the time left, a display."""
 
 import dataclasses
 import time
@@ -16,27 +16,27 @@ from asmpg.studies._study import Job
 from asmpg.studies.executors import Handle
 
 Status = Literal["waiting", "running", "finished", "failed"]
-#: The speed of a running job counts from this share of it on.
-_TELLING = 0.1
+#: The speed of a running job is used once this share of it is done.
+_MEASURABLE = 0.1
 
 
 @dataclasses.dataclass
 class JobState:
-    """A job on its way. Times are seconds; `seconds` is what earlier attempts took.
+    """The state of a job. Times are in seconds; `seconds` is what earlier attempts took.
 
-    `startup` is the part of its time that all attempts took to their first evaluation.
+    `startup` is the time that all attempts together took until their first evaluation.
     """
 
     job: Job
     status: Status = "waiting"
     evaluations: int = 0
-    #: Those that were there when this session began: they tell nothing of its speed.
+    #: Those from before this session, which say nothing about its speed.
     evaluations_before: int = 0
     attempts: int = 0
     seconds: float = 0.0
     startup: float = 0.0
     started: bool = False
-    #: What went wrong in each attempt that failed.
+    #: Why each failed attempt ended.
     troubles: list[str] = dataclasses.field(default_factory=list)
     handle: Handle | None = None
     began: float = 0.0
@@ -44,12 +44,12 @@ class JobState:
 
     @property
     def total(self) -> int:
-        """How many evaluations the whole job has."""
+        """The number of evaluations in the whole job."""
         return len(self.job.config.seeds) * len(self.job.config.evaluation_steps)
 
     @property
     def share(self) -> float:
-        """How much of the job is done."""
+        """The share of the job that is done."""
         return 1.0 if self.status == "finished" else min(1.0, self.evaluations / self.total)
 
     @property
@@ -58,24 +58,24 @@ class JobState:
         return float(self.job.config.steps * len(self.job.config.seeds))
 
     def spent(self, now: float) -> float:
-        """Seconds so far, in all attempts of this session."""
+        """Seconds so far, all attempts of this session together."""
         return self.seconds + (now - self.began if self.status == "running" else 0.0)
 
 
 def share_done(states: Iterable[JobState]) -> float:
-    """How much of all the work is done."""
+    """The share of all the work that is done."""
     states = list(states)
     return sum(state.share * state.work for state in states) / sum(state.work for state in states)
 
 
 def seconds_left(states: Sequence[JobState], now: float, slots: int) -> float | None:
-    """How long it will take, by the speed of the entry so far, or else of all; `None` if unknown.
+    """An estimate from the speed of each entry so far, or else of all; `None` if unknown.
 
-    A job that has not begun to train will first take as long to start as the others took.
+    A job that has not begun to train is expected to take as long to start as the others did.
     """
     spent: dict[str, float] = {}
     done: dict[str, float] = {}
-    known = [state for state in states if state.started and state.share >= _TELLING]
+    known = [state for state in states if state.started and state.share >= _MEASURABLE]
     for state in known:
         entry = state.job.entry
         work = (state.share - state.evaluations_before / state.total) * state.work
@@ -98,15 +98,17 @@ def seconds_left(states: Sequence[JobState], now: float, slots: int) -> float | 
     return max([sum(left) / slots, *left], default=0.0)
 
 
-#: Seconds between two lines where there is no terminal.
-_PAUSE = 30.0
+#: Seconds between two lines of output that is not a terminal.
+_LINE_SECONDS = 30.0
 
 
 class StudyProgress:
-    """How much is done, how long the rest will take, what runs, and what went wrong."""
+    """Shows what is done, the time left, what runs, and what went wrong.
+
+    It is shown on `console`, by default standard error: live on a terminal, else line by line.
+    """
 
     def __init__(self, console: Console | None = None, *, quiet: bool = False):
-        """Show it on `console`, by default the terminal of standard error."""
         self._console = console or Console(stderr=True)
         self._quiet = quiet
         self._live: Live | None = None
@@ -114,7 +116,7 @@ class StudyProgress:
     def start(self, states: Sequence[JobState], slots: int) -> None:
         """Begin to show `states`, `slots` of which run at a time."""
         self._states, self._slots = states, slots
-        self._began = self._told = time.monotonic()
+        self._began = self._last_line = time.monotonic()
         if self._console.is_terminal and not self._quiet:
             self._live = Live(
                 console=self._console, get_renderable=self._render, refresh_per_second=4
@@ -123,23 +125,23 @@ class StudyProgress:
         self.say(self._status())
 
     def show(self) -> None:
-        """Tell how things stand, if it is time to."""
-        if self._live is None and time.monotonic() - self._told > _PAUSE:
+        """Print the status if the last line is some time ago; a live display updates itself."""
+        if self._live is None and time.monotonic() - self._last_line > _LINE_SECONDS:
             self.say(self._status())
 
     def finished(self, state: JobState) -> None:
-        """A job is done."""
+        """Print that a job is done."""
         if self._live is None:
             self.say(f"{state.job.name} done in {clock(state.seconds)}; {self._status()}")
 
     def say(self, line: str) -> None:
         """Print a line, above the live display if there is one."""
-        self._told = time.monotonic()
+        self._last_line = time.monotonic()
         if not self._quiet:
             self._console.print(line, highlight=False, markup=False, soft_wrap=True)
 
     def end(self) -> None:
-        """Leave the last picture on the screen."""
+        """Stop, and leave the last status on the screen."""
         if self._live is not None:
             self._live.stop()
             self._live = None

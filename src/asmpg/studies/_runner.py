@@ -1,33 +1,32 @@
-"""The runner: jobs to an executor, an eye on each, and an account of what went wrong."""
+"""The runner: submits jobs to an executor, watches them, and records what went wrong."""
 
 import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from asmpg._support.errors import CheckpointError
 from asmpg._support.machine import machine, versions
 from asmpg.environments import Box, make
-from asmpg.studies._progress import JobState, StudyProgress
+from asmpg.studies._progress import JobState, Status, StudyProgress
 from asmpg.studies._study import Job
 from asmpg.studies._study_folder import StudyFolder, write_text
 from asmpg.studies.executors import Executor
 
-#: Seconds between two looks at the jobs, and between two records of the session.
-_LOOK, _RECORD = 0.25, 10.0
-#: Seconds a job may take to leave when asked to.
-_FAREWELL = 30.0
-#: The exit status of a worker for which another attempt would end alike.
-_HOPELESS = 2
+#: Seconds between two polls of the jobs, and between two records of the session.
+_POLL_SECONDS, _RECORD_SECONDS = 0.25, 10.0
+#: Seconds that an interrupted job may take to exit.
+_EXIT_SECONDS = 30.0
+#: The exit status of a worker whose next attempt would fail in the same way.
+_NO_RETRY = 2
 
 
 class Runner:
     """Runs what is missing of a study.
 
-    A job that does not advance for `patience` seconds is killed. One that was killed, or died, is
-    tried again from its checkpoints, `retries` times at most; then it has failed, and the others go
-    on. Everything lasting is in the study's folder, so that the runner itself may die at any time.
+    A job that makes no progress for `patience` seconds is killed. One that was killed, or died, is
+    retried from its checkpoints, `retries` times at most; then it has failed, and the others
+    continue. All state is in the study's folder, so that the runner itself may die at any time.
     """
 
     def __init__(
@@ -39,54 +38,53 @@ class Runner:
         patience: float = 600.0,
         retries: int = 2,
     ):
-        """See how far each job is."""
         self._folder = folder
         self._executor = executor
         self._progress = progress
         self._patience = patience
         self._retries = retries
-        self.states = [self._look_up(job) for job in folder.study.jobs()]
+        self.states = [self._initial_state(job) for job in folder.study.jobs()]
         self._queue = longest_first([s for s in self.states if s.status == "waiting"])
         self._began = time.time()
         self._record_path = _new_record(folder.path / "sessions")
         self._recorded = 0.0
-        # On which device, each run says for itself.
+        # Each run records its own device.
         self._made_with = {name: made for name, made in versions().items() if name != "device"}
 
     def run(self) -> list[JobState]:
-        """Run to the end; gives the jobs that failed. Ctrl-C stops in good order."""
+        """Run to the end; gives the jobs that failed. On Ctrl-C, jobs save their progress."""
         if not self._queue:
             return []
         began = time.monotonic()
         self._progress.start(self.states, self._executor.slots)
         try:
             while self._queue or self._running():
-                self._look()
+                self._poll()
                 self._progress.show()
                 self._record(time.monotonic() - began)
-                time.sleep(_LOOK)
+                time.sleep(_POLL_SECONDS)
         finally:
             self._stop()
             self._record(time.monotonic() - began, now=True)
             self._progress.end()
         return [state for state in self.states if state.status == "failed"]
 
-    def _look_up(self, job: Job) -> JobState:
+    def _initial_state(self, job: Job) -> JobState:
         done = self._folder.evaluations(job)
         try:
             status = "finished" if self._folder.finished(job) else "waiting"
         except CheckpointError:
-            # The worker will meet it too, and say so in its log.
+            # The worker will fail on it too, and say so in its log.
             status = "waiting"
         return JobState(job, status, evaluations=done, evaluations_before=done)
 
     def _running(self) -> list[JobState]:
         return [state for state in self.states if state.status == "running"]
 
-    def _look(self) -> None:
-        """Take note of what running jobs did, and fill free places."""
+    def _poll(self) -> None:
+        """Update the running jobs, and submit as many as there are free slots."""
         for state in self._running():
-            self._follow(state)
+            self._update(state)
         while self._queue and len(self._running()) < self._executor.slots:
             self._submit(self._queue.pop(0))
 
@@ -97,11 +95,12 @@ class Runner:
         state.began = state.advanced = time.monotonic()
         log = self._folder.log_path(job)
         try:
+            log.parent.mkdir(parents=True, exist_ok=True)
             state.handle = self._executor.submit(self._folder.path, job.name, log)
         except OSError as error:
-            self._retry(state, f"could not be started: {error}", hopeless=False)
+            self._retry(state, f"could not be started: {error}")
 
-    def _follow(self, state: JobState) -> None:
+    def _update(self, state: JobState) -> None:
         assert state.handle is not None
         now = time.monotonic()
         done = self._folder.evaluations(state.job)
@@ -112,53 +111,54 @@ class Runner:
             state.evaluations, state.advanced = done, now
         code = state.handle.poll()
         if code == 0 and self._folder.finished(state.job):
-            self._leave(state, "finished")
+            self._end_attempt(state, "finished")
         elif code is not None:
-            self._retry(state, self._last_words(state.job, code), hopeless=code == _HOPELESS)
+            self._retry(state, self._reason(state.job, code), possible=code != _NO_RETRY)
         elif now - state.advanced > self._patience:
             state.handle.kill()
-            self._retry(state, f"did not advance for {self._patience:g} seconds", hopeless=False)
+            self._retry(state, f"made no progress for {self._patience:g} seconds")
 
-    def _retry(self, state: JobState, trouble: str, *, hopeless: bool) -> None:
-        state.troubles.append(trouble)
-        again = not hopeless and state.attempts <= self._retries
-        self._leave(state, "waiting" if again else "failed")
+    def _retry(self, state: JobState, reason: str, *, possible: bool = True) -> None:
+        state.troubles.append(reason)
+        again = possible and state.attempts <= self._retries
+        self._end_attempt(state, "waiting" if again else "failed")
         if again:
             self._queue.insert(0, state)
-            self._progress.say(f"{state.job.name}: {trouble}; trying again")
+            self._progress.say(f"{state.job.name}: {reason}; retrying")
         else:
-            self._progress.say(f"{state.job.name} failed: {trouble}")
+            self._progress.say(f"{state.job.name} failed: {reason}")
 
-    def _leave(self, state: JobState, status: Any) -> None:
+    def _end_attempt(self, state: JobState, status: Status) -> None:
         state.seconds = state.spent(time.monotonic())
         state.status = status
         state.handle = None
         if status == "finished":
             self._progress.finished(state)
 
-    def _last_words(self, job: Job, code: int) -> str:
+    def _reason(self, job: Job, code: int) -> str:
+        """How the job ended, with the last line of its log."""
         log = self._folder.log_path(job)
         lines = log.read_text(errors="replace").split("\n") if log.exists() else []
-        words = next((line.strip() for line in reversed(lines) if line.strip()), "")
-        how = f"was killed by signal {-code}" if code < 0 else f"ended with status {code}"
-        return f"{how}: {words}" if words and code > 0 else how
+        last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        how = f"was killed by signal {-code}" if code < 0 else f"exited with status {code}"
+        return f"{how}: {last}" if last and code > 0 else how
 
     def _stop(self) -> None:
-        """Let jobs that still run write down what they have; end those that do not."""
+        """Let running jobs save their progress; kill those that take too long."""
         running = [state for state in self._running() if state.handle is not None]
         for state in running:
             assert state.handle is not None
             state.handle.interrupt()
-        until = time.monotonic() + _FAREWELL
+        until = time.monotonic() + _EXIT_SECONDS
         for state in running:
             assert state.handle is not None
             while state.handle.poll() is None and time.monotonic() < until:
-                time.sleep(_LOOK)
+                time.sleep(_POLL_SECONDS)
             state.handle.kill()
-            self._leave(state, "waiting")
+            self._end_attempt(state, "waiting")
 
     def _record(self, seconds: float, *, now: bool = False) -> None:
-        if seconds - self._recorded < _RECORD and self._recorded and not now:
+        if seconds - self._recorded < _RECORD_SECONDS and self._recorded and not now:
             return
         self._recorded = seconds
         record = {
@@ -184,16 +184,16 @@ class Runner:
 def longest_first(states: Sequence[JobState]) -> list[JobState]:
     """The order that leaves no core idle at the end.
 
-    Of jobs with as many steps, those with real observations take longest: their networks cannot be
-    put into tables.
+    Of jobs with the same number of steps, those with continuous observations take longest: their
+    networks cannot be replaced by tables.
     """
 
-    def real(state: JobState) -> bool:
+    def continuous(state: JobState) -> bool:
         config = state.job.config
         environment = make(config.environment, **config.environment_options)
         return isinstance(environment.observation_space, Box)
 
-    return sorted(states, key=lambda state: (state.work, real(state)), reverse=True)
+    return sorted(states, key=lambda state: (state.work, continuous(state)), reverse=True)
 
 
 def _new_record(folder: Path) -> Path:

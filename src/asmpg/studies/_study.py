@@ -11,10 +11,9 @@ Scores = Literal["sampled", "exact"]
 
 
 class WrongKeyError(ValueError):
-    """A key of a study has a value that is not accepted."""
+    """A key of a study has a value that is not accepted; `message` begins after its name."""
 
     def __init__(self, key: tuple[str, ...], message: str):
-        """`message` begins after the name of the key."""
         super().__init__(f"{'.'.join(key)} {message}")
         self.key = key
 
@@ -37,7 +36,7 @@ class Entry:
 class Job:
     """One run of a study: an entry in an environment, with all seeds or some of them.
 
-    `name` is where its run lies, below the folder of the study's runs.
+    `name` is its path below the `runs/` of the study.
     """
 
     name: str
@@ -51,7 +50,8 @@ class Study:
     """Every entry in every environment, for each seed.
 
     Jobs have all seeds together, or `seeds_per_job` of them: what is run does not depend on the
-    machine, so that a study can go on elsewhere.
+    machine, so that a study can be continued elsewhere. `imports` are the modules that register the
+    user's own environments and methods.
     """
 
     name: str
@@ -66,9 +66,9 @@ class Study:
     greedy: bool = False
     seeds_per_job: int | None = None
     scores: Scores = "sampled"
+    imports: tuple[str, ...] = ()
 
     def entry(self, name: str) -> Entry:
-        """The entry called `name`."""
         return next(entry for entry in self.entries if entry.name == name)
 
     def config(self, environment: str, entry: Entry, seeds: tuple[int, ...]) -> RunConfig:
@@ -87,7 +87,6 @@ class Study:
         )
 
     def jobs(self) -> list[Job]:
-        """All jobs, environment by environment."""
         size = self.seeds_per_job or len(self.seeds)
         groups = [self.seeds[begin : begin + size] for begin in range(0, len(self.seeds), size)]
         return [

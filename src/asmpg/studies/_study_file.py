@@ -1,7 +1,10 @@
-"""Studies from files: tables checked key by key before anything runs."""
+"""Studies from TOML files, checked key by key before anything runs."""
 
 import dataclasses
+import importlib
+import os
 import re
+import sys
 import tomllib
 import typing
 from collections.abc import Callable, Mapping
@@ -18,6 +21,7 @@ from asmpg.studies._study import Entry, Scores, Study, WrongKeyError
 from asmpg.training import build_program
 
 _NAME = r"[A-Za-z0-9][\w.-]*"
+_MODULE = r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*"
 _NUMBERS = ("steps", "evaluate_every", "evaluation_episodes")
 _STUDY_KEYS = tuple(field.name for field in dataclasses.fields(Study))
 _ENTRY_KEYS = tuple(field.name for field in dataclasses.fields(Entry) if field.name != "name")
@@ -33,23 +37,24 @@ def read_study(tables: Mapping[str, Any], *, name: str) -> Study:
         environment_options=_environment_options(tables),
         entries=_entries(tables),
         seeds=_seeds(tables),
+        imports=_imports(tables),
         **_settings((), tables),
     )
 
 
 def check_study(study: Study) -> None:
-    """Put every environment together with every entry, so that no job fails for a wrong option.
+    """Build every entry in every environment, so that no job fails for a wrong option.
 
-    A `WrongKeyError` says what does not go together.
+    A `WrongKeyError` names the one that is wrong.
     """
     for environment in study.environments:
         for entry in study.entries:
-            place = ("entries", entry.name, "options")
+            table_key = ("entries", entry.name, "options")
             accepted = [field.name for field in dataclasses.fields(PRESETS[entry.method].method)]
             for option in entry.options:
                 if option not in accepted:
                     raise WrongKeyError(
-                        (*place, option),
+                        (*table_key, option),
                         f"is not an option of {entry.method}; accepted: {', '.join(accepted)}",
                     )
             try:
@@ -60,15 +65,52 @@ def check_study(study: Study) -> None:
                 raise _wrong_option(study, environment, entry, error) from None
 
 
-def _settings(place: tuple[str, ...], table: Mapping[str, Any]) -> dict[str, Any]:
+def import_modules(tables: Mapping[str, Any], *, trust: bool) -> None:
+    """Import the modules that `tables` name in `imports`, for the names that they register.
+
+    They are looked for in the current directory as well, as in workers, which `python -m` starts.
+    Without `trust`, a module that was not imported yet is a `WrongKeyError`.
+    """
+    for module in _imports(tables):
+        if module in sys.modules:
+            continue
+        if not trust:
+            raise WrongKeyError(
+                ("imports",),
+                f"would import the module {module!r}, whatever it does; allow it with trust=True, "
+                "or --trust on the command line",
+            )
+        here = os.getcwd()
+        sys.path.append(here)
+        try:
+            importlib.import_module(module)
+        except (Exception, SystemExit) as error:
+            reason = f"{type(error).__name__}: {error}"
+            message = f"names {module!r}, which cannot be imported: {reason}"
+            raise WrongKeyError(("imports",), message) from error
+        finally:
+            sys.path.remove(here)
+
+
+def _imports(tables: Mapping[str, Any]) -> tuple[str, ...]:
+    given = tables.get("imports", ())
+    if not isinstance(given, list | tuple):
+        raise WrongKeyError(("imports",), f"must be a list of modules, got {given!r}")
+    for module in given:
+        if not isinstance(module, str) or not re.fullmatch(_MODULE, module):
+            raise WrongKeyError(("imports",), f"must be names of modules, got {module!r}")
+    return tuple(given)
+
+
+def _settings(table_key: tuple[str, ...], table: Mapping[str, Any]) -> dict[str, Any]:
     """The keys with a default, of a study or of an entry, that are given."""
     given: dict[str, Any] = {}
     for key in table.keys() & {*_NUMBERS, "seeds_per_job"}:
-        given[key] = _checked((*place, key), check_integer, table[key], low=1)
+        given[key] = _checked((*table_key, key), check_integer, table[key], low=1)
     if "greedy" in table:
         if not isinstance(table["greedy"], bool):
             raise WrongKeyError(
-                (*place, "greedy"), f"must be true or false, got {table['greedy']!r}"
+                (*table_key, "greedy"), f"must be true or false, got {table['greedy']!r}"
             )
         given["greedy"] = table["greedy"]
     if "scores" in table:
@@ -109,16 +151,16 @@ def _entries(tables: Mapping[str, Any]) -> tuple[Entry, ...]:
 
 
 def _entry(name: str, table: Mapping[str, Any]) -> Entry:
-    place = ("entries", name)
-    _check_keys(place, table, _ENTRY_KEYS)
+    table_key = ("entries", name)
+    _check_keys(table_key, table, _ENTRY_KEYS)
     return Entry(
-        name=_name(place, name),
-        label=_text((*place, "label"), table.get("label", name)),
+        name=_name(table_key, name),
+        label=_text((*table_key, "label"), table.get("label", name)),
         method=_checked(
-            (*place, "method"), check_one_of, table.get("method", name), tuple(PRESETS)
+            (*table_key, "method"), check_one_of, table.get("method", name), tuple(PRESETS)
         ),
-        options=_table((*place, "options"), table.get("options", {})),
-        **_settings(place, table),
+        options=_table((*table_key, "options"), table.get("options", {})),
+        **_settings(table_key, table),
     )
 
 
@@ -137,25 +179,25 @@ def _seeds(tables: Mapping[str, Any]) -> tuple[int, ...]:
 
 
 def _wrong_option(study: Study, environment: str, entry: Entry, error: Exception) -> WrongKeyError:
-    """Whose option it is: one that the message names, or else the table it must stand in."""
+    """The option that the message names, or else the table that it belongs to."""
     message = str(error)
     tables = {
         ("environment_options", environment): study.environment_options.get(environment, {}),
         ("entries", entry.name, "options"): entry.options,
     }
-    for place, options in tables.items():
+    for table_key, options in tables.items():
         for option in options:
             if re.match(rf"{re.escape(option)}\b", message):
-                return WrongKeyError((*place, option), f"in {environment}: {message}")
+                return WrongKeyError((*table_key, option), f"in {environment}: {message}")
     if f"options of {environment}" in message:
         return WrongKeyError(("environment_options", environment), f"in {environment}: {message}")
     return WrongKeyError(("entries", entry.name), f"in {environment}: {message}")
 
 
-def _check_keys(place: tuple[str, ...], table: Mapping[str, Any], accepted: Any) -> None:
+def _check_keys(table_key: tuple[str, ...], table: Mapping[str, Any], accepted: Any) -> None:
     for key in table:
         if key not in accepted:
-            raise WrongKeyError((*place, key), f"is not known; accepted: {', '.join(accepted)}")
+            raise WrongKeyError((*table_key, key), f"is not known; accepted: {', '.join(accepted)}")
 
 
 def _checked(key: tuple[str, ...], check: Any, value: Any, *accepted: Any, **limits: Any) -> Any:
@@ -204,13 +246,17 @@ def study_text(name: str) -> str:
 def load_study(name: str) -> Study:
     """The study called `name`, or in the file `name`; a `ValueError` names the line that is wrong.
 
+    The modules that the file names in `imports` are imported.
+
     >>> load_study("paper").environments
     """
-    return parse_study(study_text(name), name=name, check=check_study)
+    return parse_study(study_text(name), name=name, check=check_study, trust=True)
 
 
-def parse_study(text: str, *, name: str, check: Callable[[Study], None]) -> Study:
-    """The study in `text`, which is in the file `name`, if `check` has nothing against it."""
+def parse_study(
+    text: str, *, name: str, check: Callable[[Study], None], trust: bool = False
+) -> Study:
+    """The study in `text`, which is in the file `name`, if `check` does not raise."""
     try:
         tables = tomllib.loads(text)
         check_depth(tables)
@@ -218,19 +264,20 @@ def parse_study(text: str, *, name: str, check: Callable[[Study], None]) -> Stud
         reason = "it is nested too deep" if isinstance(error, RecursionError) else one_line(error)
         raise ValueError(f"{name} is not a TOML file: {reason}") from None
     try:
+        import_modules(tables, trust=trust)
         study = read_study(tables, name=Path(name).stem)
         check(study)
     except WrongKeyError as error:
         line = _line_of(text, error.key)
-        place = f"{name}, line {line}" if line else name
-        raise ValueError(f"{place}: {one_line(error)}") from None
+        where = f"{name}, line {line}" if line else name
+        raise ValueError(f"{where}: {one_line(error)}") from None
     return study
 
 
 def _line_of(text: str, key: tuple[str, ...]) -> int | None:
-    """Where `key` stands, or the nearest table around it; `None` if it does not.
+    """The line of `key`, or of the nearest table around it; `None` if there is none.
 
-    Good enough for the files of people; `tomllib` tells no places.
+    Good enough for files written by hand; `tomllib` does not report line numbers.
     """
     best, found, table = 0, None, ()
     for number, line in enumerate(text.splitlines(), start=1):

@@ -1,37 +1,47 @@
-"""A study on disk: what it is, its runs, their logs, and a record of each session of work."""
+"""A study on disk: what it is, its runs and their best scores, logs, a record of each session."""
 
 import bisect
 import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from asmpg._support.checks import check_integer, check_number
 from asmpg._support.errors import CheckpointError
-from asmpg._support.files import LOCK_NAME, folder_lock, naming, read_json, write_atomically
+from asmpg._support.files import (
+    LOCK_NAME,
+    folder_lock,
+    naming,
+    one_line,
+    read_json,
+    write_atomically,
+)
 from asmpg.runs import RunFolder
-from asmpg.studies._study import Job, Study
-from asmpg.studies._study_file import read_study
+from asmpg.studies._study import Job, Study, WrongKeyError
+from asmpg.studies._study_file import import_modules, read_study
+from asmpg.training import evaluate
 
 #: What a session says of its machine and its software.
 _SESSION_KEYS = {
     "machine": ("processor", "cores", "memory_gib", "system"),
     "made_with": ("asmpg", "jax", "python", "commit"),
 }
-#: How long, in seconds, the workers of a killed runner may take to leave.
-_LEAVE = 10.0
+#: How long, in seconds, the workers of a killed runner may take to exit.
+_EXIT_SECONDS = 10.0
+#: Fresh episodes of a best checkpoint, for each episode of an evaluation.
+_BEST_EPISODES = 10
 
 
 class StudyFolder:
-    """The folder of a study; `StudyFolder(path)` opens one that is there.
+    """The folder of a study; `StudyFolder(path)` opens an existing one.
 
-    `runs/` has a run for each job, `logs/` what it said, `sessions/` when and where it was worked
-    on; `study.json` is the study in full, `study.toml` the file it came from.
+    `runs/` has a run for each job, `logs/` its output, `sessions/` when and where the study ran;
+    `study.json` is the study in full, `study.toml` the file it came from. The modules that the
+    study names in `imports` are imported with `trust` only.
     """
 
-    def __init__(self, path: str | Path):
-        """Read `study.json`."""
+    def __init__(self, path: str | Path, *, trust: bool = False):
         self.path = Path(path)
         file = self.path / "study.json"
         if not file.is_file():
@@ -40,14 +50,20 @@ class StudyFolder:
         with naming(file):
             self.source: str = _of_type("source", content["source"], str)
             self.changes: dict[str, Any] = _of_type("changes", content["changes"], dict)
-            self.study = read_study(_of_type("study", content["study"], dict), name="study")
+            tables = _of_type("study", content["study"], dict)
+        try:
+            import_modules(tables, trust=trust)
+        except WrongKeyError as error:
+            raise ValueError(f"{file}: {one_line(error)}") from error
+        with naming(file):
+            self.study = read_study(tables, name="study")
             self.study.jobs()
 
     @classmethod
     def prepare(
         cls, path: str | Path, study: Study, *, source: str, text: str, changes: dict[str, Any]
     ) -> "StudyFolder":
-        """Make a folder for `study`, or go on with one that holds it, or a part of it.
+        """Make a folder for `study`, or continue one that holds it, or a part of it.
 
         A `ValueError` if a run is there already with another configuration.
         """
@@ -60,28 +76,26 @@ class StudyFolder:
         return cls(path)
 
     def run_path(self, job: Job) -> Path:
-        """Where the run of a job lies."""
         return self.path / "runs" / job.name
 
     def log_path(self, job: Job) -> Path:
-        """Where the job tells how it goes."""
         return self.path / "logs" / f"{job.name}.log"
 
     def best_path(self, job: Job) -> Path:
-        """Where the fresh scores of the job's best checkpoints lie."""
+        """The file with the scores of the job's best checkpoints on fresh episodes."""
         return self.run_path(job) / "best.json"
 
     def trained(self, job: Job) -> bool:
-        """Whether the run of a job is there, whole."""
+        """Whether the run of a job is complete."""
         run = self.run_path(job)
         return (run / "config.json").is_file() and RunFolder(run).finished()
 
     def finished(self, job: Job) -> bool:
-        """Whether nothing is left to do of a job: it is trained, and its best are measured."""
+        """Whether a job is trained, and its best checkpoints are evaluated."""
         return self.trained(job) and self.best_path(job).is_file()
 
     def evaluations(self, job: Job) -> int:
-        """How many of the evaluations that are due the job has behind it, all seeds together."""
+        """How many of its evaluations the job has passed, all seeds together."""
         path = self.run_path(job) / "metrics.csv"
         lines = path.read_bytes().splitlines() if path.exists() else []
         cells = [line.split(b",", 2) for line in lines]
@@ -114,15 +128,67 @@ def check_folder(path: Path, study: Study) -> None:
                 )
 
 
+def best_episodes(study: Study) -> int:
+    """How many episodes each best checkpoint is evaluated on: the same number for every entry."""
+    return _BEST_EPISODES * study.evaluation_episodes
+
+
+def write_best_scores(folder: StudyFolder, job: Job) -> None:
+    """Evaluate the best checkpoint of each seed on episodes that did not choose it.
+
+    `best.json` has what `asmpg.evaluate` returns; it is not computed twice, and the same run gives
+    the same file.
+    """
+    if _read_best(folder, job) is None:
+        found = _evaluate_best(folder, job, job.config.seeds)
+        write_text(folder.best_path(job), json.dumps(found, indent=1) + "\n")
+
+
+def best_scores(folder: StudyFolder, job: Job, seeds: Sequence[int]) -> dict[int, dict[str, Any]]:
+    """What `asmpg.evaluate` returns for the best checkpoint of each of `seeds`, by seed."""
+    if _read_best(folder, job) is None and folder.trained(job):
+        write_best_scores(folder, job)
+    known = _read_best(folder, job)
+    if known is None:
+        known = _evaluate_best(folder, job, seeds)
+    return {entry["seed"]: entry for entry in known if entry["seed"] in seeds}
+
+
+def _evaluate_best(folder: StudyFolder, job: Job, seeds: Sequence[int]) -> list[dict[str, Any]]:
+    run, episodes = folder.run_path(job), best_episodes(folder.study)
+    for seed in seeds:
+        path = RunFolder(run).checkpoint_path(seed, "best")
+        if not path.exists():
+            raise CheckpointError(f"{path} does not exist: its policy cannot be evaluated")
+    return [
+        entry
+        for seed in seeds
+        for entry in evaluate(
+            run, episodes=episodes, greedy=job.config.greedy, seed=seed, which="best"
+        )
+    ]
+
+
+def _read_best(folder: StudyFolder, job: Job) -> list[dict[str, Any]] | None:
+    """The file, unless it is missing, damaged or of another number of episodes."""
+    try:
+        known = json.loads(folder.best_path(job).read_text(encoding="utf-8"))
+        said = {(entry["seed"], entry["episodes"]) for entry in known}
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return None
+    episodes = best_episodes(folder.study)
+    return known if said == {(seed, episodes) for seed in job.config.seeds} else None
+
+
 @contextlib.contextmanager
 def study_lock(path: Path) -> Iterator[int]:
     """Keep other runners out of the folder `path`; gives the descriptor that holds the lock.
 
-    Handed on to workers, it tells when the last of them has left.
+    Workers that inherit it keep the lock until the last of them has exited.
     """
     path.mkdir(parents=True, exist_ok=True)
-    taken = f"{path} is being worked on by another process"
-    with folder_lock(path, wait=_LEAVE, taken=taken) as descriptor:
+    taken = f"{path} is in use by another process"
+    with folder_lock(path, wait=_EXIT_SECONDS, taken=taken) as descriptor:
         yield descriptor
 
 
@@ -150,6 +216,6 @@ def _of_type(name: str, value: Any, kind: type) -> Any:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Put `text` in the place of the file `path`."""
+    """Replace the file `path`, atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, lambda file: file.write(text.encode()))

@@ -1,6 +1,6 @@
-"""One job of a study in a process of its own: `python -m asmpg.studies.worker FOLDER JOB`.
+"""One job of a study in its own process: `python -m asmpg.studies.worker FOLDER JOB`.
 
-Exits with 0 when the run is whole, with 2 when trying again would be of no use.
+Exits with 0 when the run is complete, with 2 when another attempt would fail in the same way.
 """
 
 import argparse
@@ -12,23 +12,23 @@ from pathlib import Path
 
 
 def main() -> int:
-    """Settle on a core, then train and measure; nothing heavy is imported before."""
+    """Pin the process to a core, then train and evaluate; nothing heavy is imported before."""
     parser = argparse.ArgumentParser(prog="asmpg.studies.worker")
     parser.add_argument("folder", type=Path)
     parser.add_argument("job")
-    parser.add_argument("--core", type=int, help="stay on this core")
+    parser.add_argument("--core", type=int, help="run on this core only")
     parser.add_argument(
-        "--with-parent", action="store_true", help="leave when standard input is closed"
+        "--with-parent", action="store_true", help="exit when standard input is closed"
     )
     arguments = parser.parse_args()
     if arguments.core is not None and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {arguments.core})
     if arguments.with_parent:
-        threading.Thread(target=_leave_with_parent, daemon=True).start()
+        threading.Thread(target=_exit_with_parent, daemon=True).start()
     return _train(arguments.folder, arguments.job)
 
 
-def _leave_with_parent() -> None:
+def _exit_with_parent() -> None:
     while os.read(0, 1024):
         pass
     os._exit(1)
@@ -36,14 +36,14 @@ def _leave_with_parent() -> None:
 
 def _train(path: Path, name: str) -> int:
     from asmpg._support.errors import TrainingError
-    from asmpg.studies._best_scores import write_best_scores
-    from asmpg.studies._study_folder import StudyFolder
+    from asmpg.studies._study_folder import StudyFolder, write_best_scores
     from asmpg.training import train
 
-    folder = StudyFolder(path)
-    job = next(job for job in folder.study.jobs() if job.name == name)
-    run = folder.run_path(job)
     try:
+        # Whoever started this runs the study, and so trusts the modules that it names.
+        folder = StudyFolder(path, trust=True)
+        job = next(job for job in folder.study.jobs() if job.name == name)
+        run = folder.run_path(job)
         train(job.config, run, resume=(run / "config.json").exists())
         write_best_scores(folder, job)
     except (TrainingError, ValueError):

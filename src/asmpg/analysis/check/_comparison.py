@@ -1,4 +1,4 @@
-"""Do you need memory? The same learner with and without one, for the same time."""
+"""Does an environment need memory? PPO with and without one, for the same time."""
 
 import contextlib
 import dataclasses
@@ -25,7 +25,7 @@ _NO_END = 1_000_000_000
 class Comparison:
     """The discounted return of each seed after `steps` steps, with memory and without.
 
-    Each is the mean of the last evaluations up to there; `start` is that of the untrained policies.
+    Each is the mean of the last evaluations; `start` is the return of the untrained policies.
     """
 
     steps: int
@@ -55,18 +55,18 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """What this tells, in a sentence."""
+        """The conclusion, in a sentence."""
         low, high = self.interval
         best = max(np.mean(self.with_memory), np.mean(self.without_memory))
         if low > 0:
             return "memory helps: with it the return is higher already"
         if best <= self.start + 0.01 * abs(self.start):
-            return "neither has learned anything yet: give it more time before you conclude"
+            return "neither has learned anything yet: compare for longer before you conclude"
         if high < 0:
-            return "memory does not help so soon: without it the return is higher at this point"
+            return "memory does not help so early: without it the return is higher at this point"
         return (
-            "cannot be told in this time: a policy without memory does as well so far, within the "
-            "interval; start with memoryless-ppo, or give the comparison more time"
+            "no difference yet: with and without memory are indistinguishable, within the "
+            "interval; start with memoryless-ppo, or compare for longer"
         )
 
 

@@ -1,10 +1,12 @@
-"""The figures of a study."""
+"""Figures: of a study, of one run, of the environments, of the theorems."""
 
-from asmpg.analysis.figures._draw import Picture as Picture
-from asmpg.analysis.figures._draw import draw_figures as draw_figures
-from asmpg.analysis.figures._draw import figures as figures
-from asmpg.analysis.figures._panels import Style as Style
-from asmpg.analysis.figures._panels import draw_yardsticks as draw_yardsticks
-from asmpg.analysis.figures._panels import save as save
-from asmpg.analysis.figures._panels import short_number as short_number
+from asmpg.analysis.figures._environments import draw_environments as draw_environments
+from asmpg.analysis.figures._environments import draw_yardstick_chart as draw_yardstick_chart
 from asmpg.analysis.figures._panels import styles as styles
+from asmpg.analysis.figures._run import draw_run as draw_run
+from asmpg.analysis.figures._run import plot as plot
+from asmpg.analysis.figures._study import Picture as Picture
+from asmpg.analysis.figures._study import draw_figures as draw_figures
+from asmpg.analysis.figures._study import figures as figures
+from asmpg.analysis.figures._theory import draw_convergence as draw_convergence
+from asmpg.analysis.figures._theory import draw_looseness as draw_looseness

@@ -1,4 +1,4 @@
-"""How likely a seed of the study's first entry does better than one of another."""
+"""The probability that a seed of the study's first entry beats one of another."""
 
 from typing import TYPE_CHECKING
 
@@ -15,17 +15,17 @@ def improvement(results: Results, summary: Summary, columns: int) -> "Figure":
     entries = [entry.name for entry in results.study.entries]
     first, others = entries[0], entries[1:]
     looks = styles(entries)
-    places: list[str | None] = [
+    titled: list[str | None] = [
         name for name in results.environments if len(results.entries(name)) > 1
     ]
-    places = [name for name in places if name and first in results.entries(name)]
+    titled = [name for name in titled if name and first in results.entries(name)]
     averaged = everywhere(results)
     if len(results.environments) > 1 and first in averaged and len(averaged) > 1:
-        places.append(None)
-    titles = [name or "mean of all" for name in places]
+        titled.append(None)
+    titles = [name or "mean of all" for name in titled]
     height = 1.0 + 0.32 * len(others)
     figure, grid = panels(titles, columns=columns, height=height, sharey=True)
-    for axes, environment in zip(grid, places, strict=False):
+    for axes, environment in zip(grid, titled, strict=False):
         rows = method_rows(results, axes, others)
         shown = averaged if environment is None else results.entries(environment)
         for entry in others:

@@ -33,8 +33,8 @@ def interquartile_means(results: Results, summary: Summary, columns: int) -> "Fi
         rows = method_rows(results, axes, names)
         for (entry, measure), interval in summary.overall.items():
             white = _WHITE if measure == "best" else {}
-            place = rows[entry] + (0.16 if measure == "final" else -0.16)
-            interval_row(axes, place, interval, looks[entry], **white)
+            height = rows[entry] + (0.16 if measure == "final" else -0.16)
+            interval_row(axes, height, interval, looks[entry], **white)
         axes.set_xlabel("0: random, 1: history optimum")
     label_below(
         figure,

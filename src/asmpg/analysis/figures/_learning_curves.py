@@ -3,13 +3,12 @@
 import math
 from typing import TYPE_CHECKING
 
-from asmpg._support.words import counted
+from asmpg._support.words import counted, short_number
 from asmpg.analysis._results import Results
 from asmpg.analysis.figures._panels import (
     YARDSTICK_STYLES,
     draw_yardsticks,
     panels,
-    short_number,
     styles,
 )
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Markers on each curve, at places of its own.
+#: Markers on each curve, offset from those of the others.
 _MARKERS = 8
 
 
@@ -34,7 +33,7 @@ def learning_curves(results: Results, columns: int) -> "Figure":
 def _draw(axes: "Axes", results: Results, environment: str) -> None:
     looks = styles([entry.name for entry in results.study.entries])
     entries = results.entries(environment)
-    for place, entry in enumerate(entries):
+    for index, entry in enumerate(entries):
         curves, style = results.curves[environment, entry], looks[entry]
         mean, count = curves.scores.mean(axis=0), len(curves.seeds)
         every = max(1, len(mean) // _MARKERS)
@@ -46,7 +45,7 @@ def _draw(axes: "Axes", results: Results, environment: str) -> None:
             linewidth=1.6,
             marker=style.marker,
             markersize=4.5,
-            markevery=(place * every // len(entries), every),
+            markevery=(index * every // len(entries), every),
             zorder=3,
         )
         if count > 1:
@@ -103,7 +102,7 @@ def _legend(axes: "Axes", results: Results) -> None:
 
 
 def _label(results: Results, name: str) -> str:
-    """The label, with the seeds: few or many, they change what the curve means."""
+    """The label, with the number of seeds."""
     counts = {len(curves.seeds) for (_, entry), curves in results.curves.items() if entry == name}
     most = counted(max(counts), "seed")
     seeds = f"{min(counts)} to {most}" if len(counts) > 1 else most

@@ -1,4 +1,4 @@
-"""What all figures have in common: styles, panels, yardsticks, files."""
+"""What the figures share: styles, panels, yardstick lines, files."""
 
 import math
 import textwrap
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Style(NamedTuple):
-    """A colour, and what tells methods apart without it."""
+    """A colour, and what distinguishes methods without it."""
 
     colour: str
     line: Any
@@ -39,7 +39,7 @@ _KNOWN = {
     "ais-kl-fixed": Style("#7A2E00", _DOTTED, "<", "||"),
     "ais-mmd-fixed": Style("#9A8500", _DASHED, ">", "oo"),
 }
-#: For methods of users, in the order of their study.
+#: For the user's own entries, in the order of the study.
 _FURTHER = (
     Style("#56B4E9", _DASHED, "h", "/"),
     Style("#5D3A9B", _MIXED, "p", "\\"),
@@ -51,7 +51,7 @@ _FURTHER = (
 
 
 def styles(names: Sequence[str]) -> dict[str, Style]:
-    """A style for each entry, by its name; further ones repeat themselves in the end."""
+    """A style for each entry, by its name; those of the user's entries repeat after six."""
     unknown = [name for name in names if name not in _KNOWN]
     return {
         name: _KNOWN.get(name) or _FURTHER[unknown.index(name) % len(_FURTHER)] for name in names
@@ -75,15 +75,7 @@ def save_svg(figure: "Figure", path: Path) -> Path:
     return path
 
 
-def short_number(value: float) -> str:
-    """`200_000` as `200k`."""
-    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= size:
-            return f"{value / size:g}{letter}"
-    return f"{value:g}"
-
-
-#: As many letters of the size of labels fit into an inch.
+#: Letters of a label per inch.
 _CHARACTERS = 11
 #: The height of a line, in inches.
 _LINE = 0.2
@@ -99,7 +91,7 @@ def panels(
 ) -> tuple["Figure", "list[Axes]"]:
     """A figure with a panel for each of `titles`, `height` inches each, and one `spare` if asked.
 
-    They stand in `columns` columns at most. Panels that nobody asked for are blank.
+    There are `columns` columns at most; the rest of the last row is blank.
     """
     from matplotlib.figure import Figure
 
@@ -133,7 +125,7 @@ def make_room(figure: "Figure", lines: int) -> None:
 
 def method_rows(results: Results, axes: "Axes", names: Sequence[str]) -> dict[str, int]:
     """Put the labels of the entries `names` on the vertical axis, the first on top."""
-    rows = {name: len(names) - 1 - place for place, name in enumerate(names)}
+    rows = {name: len(names) - 1 - index for index, name in enumerate(names)}
     axes.set_yticks(list(rows.values()), [results.study.entry(name).label for name in rows])
     axes.set_ylim(-0.6, len(names) - 0.4)
     axes.tick_params(axis="y", length=0)
@@ -152,7 +144,7 @@ def interval_row(axes: "Axes", row: float, interval: Any, style: Any, **marker: 
     )
 
 
-#: Their names and line styles: they differ without colour.
+#: Labels and line styles, which differ without colour.
 YARDSTICK_STYLES: dict[str, tuple[str, Any]] = {
     "random": (YARDSTICK_LABELS["random"], (0, (1, 2))),
     "memoryless": (YARDSTICK_LABELS["memoryless"], (0, (6, 2, 1, 2))),
@@ -170,13 +162,13 @@ def draw_yardsticks(axes: "Axes", lines: Mapping[str, Line], *, labels: bool = T
         return
     low, high = axes.get_ylim()
     room = 0.09 * (high - low)
-    place = -np.inf
+    height = -np.inf
     for name, line in sorted(drawn.items(), key=lambda item: item[1].value):
         # A label that would touch the one below moves up.
-        place = max(line.value, place + room)
+        height = max(line.value, height + room)
         axes.annotate(
             f"{YARDSTICK_STYLES[name][0]}\n{line.text}",
-            xy=(1, place),
+            xy=(1, height),
             xycoords=("axes fraction", "data"),
             xytext=(6, 0),
             textcoords="offset points",

@@ -1,13 +1,13 @@
-"""The steps each seed takes to be nearly optimal, for good."""
+"""The steps until each seed is nearly optimal, and stays so."""
 
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from asmpg._support.words import percent, short_number
 from asmpg.analysis._results import Results
 from asmpg.analysis._summary import Summary
-from asmpg.analysis._words import percent
-from asmpg.analysis.figures._panels import label_below, method_rows, panels, short_number, styles
+from asmpg.analysis.figures._panels import label_below, method_rows, panels, styles
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 def steps_to_share(results: Results, summary: Summary, share: float, columns: int) -> "Figure":
     """A panel for each environment; a marker for each seed, a bar for the median.
 
-    A column on the right says how many seeds get there.
+    A column on the right says how many seeds reach the share.
     """
     names = [entry.name for entry in results.study.entries]
-    places = [
+    shown = [
         environment
         for environment in results.environments
         if any(
@@ -29,8 +29,8 @@ def steps_to_share(results: Results, summary: Summary, share: float, columns: in
         )
     ]
     height = 1.0 + 0.36 * len(names)
-    figure, grid = panels(places, columns=columns, height=height, sharey=True)
-    for axes, environment in zip(grid, places, strict=False):
+    figure, grid = panels(shown, columns=columns, height=height, sharey=True)
+    for axes, environment in zip(grid, shown, strict=False):
         _draw(axes, results, summary, environment, share)
     label_below(
         figure,
@@ -71,4 +71,4 @@ def _draw(axes: "Axes", results: Results, summary: Summary, environment: str, sh
     axes.axvspan(begin, end, color="0.93", zorder=0)
     axes.set_xlim(0, end)
     ticks = [0, budget / 2, budget]
-    axes.set_xticks([*ticks, column], [*map(short_number, ticks), "seeds that\nget there"])
+    axes.set_xticks([*ticks, column], [*map(short_number, ticks), "seeds that\nreach it"])

@@ -1,15 +1,15 @@
-"""The answer in words, computed: who wins where, and by how much."""
+"""The conclusions in words: who wins where, and by how much."""
 
 import dataclasses
 
+from asmpg._support.words import listed, percent
 from asmpg.analysis._results import Results
 from asmpg.analysis._summary import Summary, everywhere
-from asmpg.analysis._words import interval_text, listed, percent
 
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """Sentences: on all environments together, on each, and on the first entry against others."""
+    """Sentences on all environments together, on each, and on the first entry against others."""
 
     overall: tuple[str, ...]
     environments: dict[str, str]
@@ -37,8 +37,7 @@ def _overall(results: Results, summary: Summary) -> tuple[str, ...]:
         reverse=True,
     )
     return tuple(
-        f"{results.study.entry(entry).label}: {interval_text(interval)}"
-        for interval, entry in ranked
+        f"{results.study.entry(entry).label}: {interval.text}" for interval, entry in ranked
     )
 
 
@@ -47,7 +46,7 @@ def _environment(results: Results, summary: Summary, environment: str) -> str:
     label = results.study.entry(first.entry).label
     others = len(results.entries(environment)) - 1
     score = results.scores[environment].label
-    parts = [f"{label} with {score} {interval_text(first.final)}"]
+    parts = [f"{label} with {score} {first.final.text}"]
     if first.normalised is not None:
         share = percent(first.normalised.value)
         parts.append(f"{share} of the way from random to the history optimum")
@@ -81,7 +80,7 @@ def _against(results: Results, summary: Summary) -> dict[str, str]:
         ]
         if {first, other} <= {*everywhere(results)}:
             found = summary.comparison(None, first, other).improvement
-            parts.append(f"probability of ending higher {interval_text(found)}")
+            parts.append(f"probability of ending higher {found.text}")
         if parts:
             sentences[results.study.entry(other).label] = "; ".join(parts)
     return sentences

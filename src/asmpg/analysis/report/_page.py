@@ -1,4 +1,4 @@
-"""The page."""
+"""The report as an HTML page."""
 
 import json
 import shlex
@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from asmpg._support.words import clock, counted
+from asmpg._support.files import naming, read_json
+from asmpg._support.words import clock, counted, percent, rounded, short_number
 from asmpg.analysis._results import Results
 from asmpg.analysis._summary import SHARES, Cell, Summary
-from asmpg.analysis._words import interval_text, number, percent
 from asmpg.analysis._yardstick_lines import LINES
-from asmpg.analysis.figures import Picture, short_number
+from asmpg.analysis.figures import Picture
 from asmpg.analysis.report._answer import Answer, answer
 from asmpg.analysis.report._html import definitions, picture, table, text
-from asmpg.analysis.report._provenance import provenance
 from asmpg.exact import YARDSTICK_LABELS
 from asmpg.studies import StudyFolder, best_episodes
 
@@ -33,7 +32,7 @@ def page(
             _figures(pictures),
             _table(results, summary),
             _configurations(folder),
-            provenance(folder, results),
+            _provenance(folder, results),
             _reproduce(folder),
         )
     )
@@ -47,7 +46,7 @@ def page(
 
 
 def reproduce_command(folder: StudyFolder) -> str:
-    """What to type to run the study again."""
+    """The command that runs the study again."""
     options = [f"--{name}={value}" for name, value in folder.changes.items()]
     words = ["asmpg", "study", folder.source, *options, f"--out=runs/{folder.study.name}"]
     return shlex.join(words)
@@ -137,10 +136,10 @@ def _table(results: Results, summary: Summary) -> str:
                     results.scores[environment].label,
                     (f"{steps:,}", steps),
                     len(cell.final_scores),
-                    (interval_text(cell.final), cell.final.value),
+                    (cell.final.text, cell.final.value),
                     _rounded(np.median(cell.final_scores)),
                     _rounded(cell.final_scores.min()),
-                    (interval_text(cell.best), cell.best.value),
+                    (cell.best.text, cell.best.value),
                     _rounded(normalised.value) if normalised else ("–", None),
                     *(_steps(cell, share) for share in SHARES),
                 ]
@@ -150,7 +149,7 @@ def _table(results: Results, summary: Summary) -> str:
         "mean with its 95 % interval, at the last evaluation and of the best checkpoint of each "
         f"seed on {best_episodes(results.study):,} fresh episodes; steps are the median over seeds "
         "until the share of the way from random to the history optimum is reached and kept, with "
-        "the number of seeds that get there.</p>"
+        "the number of seeds that reach it.</p>"
         f"{table(headings, rows, name='summary')}{_yardsticks(results)}</section>"
     )
 
@@ -166,13 +165,13 @@ def _yardsticks(results: Results) -> str:
         rows.append([environment, results.scores[environment].label, *cells])
     headings = ["environment", "score", *(YARDSTICK_LABELS[kind] for kind in kinds)]
     return (
-        "<h3>Yardsticks</h3><p>What policies of several kinds are worth: ≈ is nearly so, ≥ the "
-        f"best that was found.</p>{table(headings, rows, name='yardsticks')}"
+        "<h3>Yardsticks</h3><p>The values of several kinds of policies: ≈ approximate, ≥ the best "
+        f"that was found.</p>{table(headings, rows, name='yardsticks')}"
     )
 
 
 def _rounded(value: Any) -> tuple[str, float]:
-    return number(float(value)), float(value)
+    return rounded(float(value)), float(value)
 
 
 def _steps(cell: Cell, share: float) -> tuple[str, float | None]:
@@ -205,9 +204,56 @@ def _configurations(folder: StudyFolder) -> str:
     file = (folder.path / "study.toml").read_text(encoding="utf-8")
     return (
         f"<section id='configurations'><h2>Configurations</h2><p>Seeds: {text(seeds)}.</p>"
-        f"{''.join(parts)}<details><summary>The file of the study</summary>"
+        f"{''.join(parts)}<details><summary>The study file</summary>"
         f"<pre>{text(file)}</pre></details></section>"
     )
+
+
+def _provenance(folder: StudyFolder, results: Results) -> str:
+    """Versions, machines and times of all sessions, and the time each run took."""
+    sessions = folder.sessions()
+    parts = [f"<h3>Sessions</h3>{''.join(map(_session, sessions))}" if sessions else ""]
+    parts.append(f"<h3>Runs</h3>{_runs(folder, results, sessions)}")
+    return f"<section id='provenance'><h2>Versions, machine and time</h2>{''.join(parts)}</section>"
+
+
+def _session(session: dict[str, Any]) -> str:
+    machine = session["machine"]
+    troubles = [
+        f"{name}: {trouble}" for name, job in session["jobs"].items() for trouble in job["troubles"]
+    ]
+    memory = f", {machine['memory_gib']} GiB" if machine["memory_gib"] else ""
+    cores = counted(machine["cores"], "core")
+    facts = {
+        "began": session["began"],
+        "wall time": clock(session["wall_seconds"]),
+        "machine": f"{machine['processor']}, {cores}{memory}, {machine['system']}",
+        "jobs at a time": session["jobs_at_a_time"],
+        "versions": ", ".join(
+            f"{name} {session['made_with'][name]}" for name in ("asmpg", "jax", "python")
+        ),
+        "commit": session["made_with"]["commit"] or "–",
+        "retries and failures": "; ".join(troubles) or "none",
+    }
+    return definitions(facts)
+
+
+def _runs(folder: StudyFolder, results: Results, sessions: list[dict[str, Any]]) -> str:
+    rows = []
+    for job in folder.study.jobs():
+        if job.name in results.missing:
+            continue
+        path = folder.run_path(job) / "config.json"
+        with naming(path):
+            made = read_json(path)["made_with"]
+            device, version = made["device"], made["jax"]
+        records = [session["jobs"][job.name] for session in sessions if job.name in session["jobs"]]
+        seconds = sum(record["seconds"] for record in records)
+        attempts = sum(record["attempts"] for record in records)
+        rows.append([job.name, (clock(seconds), seconds), attempts, device, f"jax {version}"])
+    headings = ["run", "time", "attempts", "device", "made with"]
+    count = text(f"{counted(len(rows), 'run')}: time on one core or device, compilation included")
+    return f"<details><summary>{count}</summary>{table(headings, rows, name='runs')}</details>"
 
 
 def _reproduce(folder: StudyFolder) -> str:

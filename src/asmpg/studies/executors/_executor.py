@@ -1,6 +1,7 @@
-"""What the runner asks of the place where jobs run."""
+"""The contract of an executor. Subclass it to run studies on your own machines."""
 
 import abc
+import sys
 from pathlib import Path
 
 
@@ -13,7 +14,7 @@ class Handle(abc.ABC):
 
     @abc.abstractmethod
     def interrupt(self) -> None:
-        """Ask the job to write down what it has and to leave."""
+        """Ask the job to save its progress and exit, as Ctrl-C does."""
 
     @abc.abstractmethod
     def kill(self) -> None:
@@ -21,11 +22,31 @@ class Handle(abc.ABC):
 
 
 class Executor(abc.ABC):
-    """Runs `python -m asmpg.studies.worker FOLDER JOB` somewhere that sees the study's folder."""
+    """Runs `worker_command(folder, job)` on some machine that sees the study's folder.
 
-    #: How many jobs it takes at a time.
+    An executor only starts and stops processes: retries, timeouts and progress are the runner's,
+    which reads everything else from the folder.
+    """
+
+    #: How many jobs run at a time.
     slots: int
 
     @abc.abstractmethod
     def submit(self, folder: Path, job: str, log: Path) -> Handle:
-        """Start the job called `job` of the study in `folder`; what it says goes to `log`."""
+        """Start the job called `job` of the study in `folder`; its output is appended to `log`.
+
+        The folder of `log` exists. An `OSError` counts as a failed attempt.
+        """
+
+    def hold_lock(self, descriptor: int) -> None:
+        """Before the first job: the open file that locks the study's folder.
+
+        Workers that inherit it keep the folder locked until the last of them has exited, even if
+        the process that started them is killed. Executors that cannot hand it on ignore it.
+        """
+        del descriptor
+
+
+def worker_command(folder: Path, job: str) -> list[str]:
+    """The command line that runs one job of the study in `folder`."""
+    return [sys.executable, "-m", "asmpg.studies.worker", str(folder), job]

@@ -3,40 +3,39 @@
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
-from asmpg._support.machine import Device
-from asmpg.studies.executors._executor import Executor, Handle
+from asmpg._support.machine import Device, core_numbers
+from asmpg.studies.executors._executor import Executor, Handle, worker_command
 
-#: One thread a process: the cores are all in use.
+#: One thread per process: all cores are in use.
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
-class LocalHandle(Handle):
-    """A process and the core it has to itself, if any."""
+class ProcessHandle(Handle):
+    """A process on this machine.
 
-    def __init__(self, process: "subprocess.Popen[bytes]", core: int | None):
-        """`process` leads a session of its own."""
+    `kill` ends its process group as well, if it leads one: start it with `start_new_session=True`.
+    """
+
+    def __init__(self, process: "subprocess.Popen[bytes]", core: int | None = None):
         self.process = process
+        #: The core that it is pinned to, if any.
         self.core = core
 
     def poll(self) -> int | None:
-        """Ask the process."""
         code = self.process.poll()
         if code is not None and self.process.stdin is not None:
             self.process.stdin.close()
         return code
 
     def interrupt(self) -> None:
-        """As Ctrl-C does."""
         if self.poll() is None:
             self.process.send_signal(signal.SIGINT)
 
     def kill(self) -> None:
-        """SIGKILL, for the process and all it started."""
         if self.poll() is None:
-            if hasattr(os, "killpg"):
+            if hasattr(os, "killpg") and os.getpgid(self.process.pid) == self.process.pid:
                 os.killpg(self.process.pid, signal.SIGKILL)
             else:
                 self.process.kill()
@@ -45,27 +44,26 @@ class LocalHandle(Handle):
 
 
 class LocalExecutor(Executor):
-    """Fresh interpreters: on CPUs one for each core, pinned to it, with one thread.
+    """Fresh interpreters: on CPUs one per core, pinned to it, with one thread.
 
-    On a GPU there is one at a time, with its seeds abreast, unless `slots` asks for more. Workers
-    leave with the process that started them, however it ends: they watch a pipe from it. Whatever
-    descriptors are in `hold` stay open in them until then.
+    On a GPU there is one at a time, with its seeds side by side, unless `slots` asks for more.
+    Workers exit with the process that started them, however it ends: they watch a pipe from it.
     """
 
-    def __init__(self, device: Device, slots: int | None = None, *, hold: tuple[int, ...] = ()):
-        """`slots` is the number of jobs at a time."""
-        self._cores = _cores() if device == "cpu" else []
+    def __init__(self, device: Device = "cpu", slots: int | None = None):
+        self._cores = core_numbers() if device == "cpu" else []
         self.slots = slots or max(1, len(self._cores))
         self._device: Device = device
-        self._hold = hold
-        self._handles: list[LocalHandle] = []
+        self._inherited: tuple[int, ...] = ()
+        self._handles: list[ProcessHandle] = []
+
+    def hold_lock(self, descriptor: int) -> None:
+        self._inherited = (descriptor,)
 
     def submit(self, folder: Path, job: str, log: Path) -> Handle:
-        """Start a process."""
         self._handles = [handle for handle in self._handles if handle.poll() is None]
         core = self._free_core()
-        command = [sys.executable, "-m", "asmpg.studies.worker", str(folder), job, "--with-parent"]
-        log.parent.mkdir(parents=True, exist_ok=True)
+        command = [*worker_command(folder, job), "--with-parent"]
         with open(log, "ab") as file:
             process = subprocess.Popen(
                 command if core is None else [*command, f"--core={core}"],
@@ -74,24 +72,18 @@ class LocalExecutor(Executor):
                 stderr=subprocess.STDOUT,
                 env=_environment(self._device),
                 start_new_session=True,
-                pass_fds=self._hold,
+                pass_fds=self._inherited,
             )
-        handle = LocalHandle(process, core)
+        handle = ProcessHandle(process, core)
         self._handles.append(handle)
         return handle
 
     def _free_core(self) -> int | None:
-        """A core without a job; `None`, any will do, where jobs must share."""
+        """A core without a job; `None`, for any core, if there are more slots than cores."""
         if self.slots > len(self._cores):
             return None
         taken = {handle.core for handle in self._handles}
         return next((core for core in self._cores if core not in taken), None)
-
-
-def _cores() -> list[int]:
-    if hasattr(os, "sched_getaffinity"):
-        return sorted(os.sched_getaffinity(0))
-    return list(range(os.cpu_count() or 1))
 
 
 def _environment(device: Device) -> dict[str, str]:

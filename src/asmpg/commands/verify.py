@@ -1,6 +1,7 @@
-"""`asmpg verify`: the paper's claims, measured."""
+"""`asmpg verify`: run the paper's theorems, and compare what is measured with what is claimed."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import rich.box
@@ -8,9 +9,23 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from asmpg.theory import FULL, QUICK, Row, verify
+from asmpg import theory
+from asmpg.analysis.figures import draw_convergence, draw_looseness
+from asmpg.theory import Row
 
 _STYLES = {"holds": "green", "fails": "bold red", "gap": "yellow"}
+
+
+def verify(*, quick: bool = False) -> list[Row]:
+    """Run the paper's theorems: what is claimed, predicted and measured, row by row.
+
+    >>> [row for row in asmpg.verify(quick=True) if row.verdict == "fails"]
+    """
+    return list(_rows(quick=quick))
+
+
+def _rows(*, quick: bool) -> Iterator[Row]:
+    return theory.verify(theory.QUICK if quick else theory.FULL)
 
 
 def show(*, quick: bool, as_json: bool, out: Path | None) -> bool:
@@ -21,17 +36,15 @@ def show(*, quick: bool, as_json: bool, out: Path | None) -> bool:
     console = Console(stderr=True)
     rows: list[Row] = []
     with console.status("Checking the gradient theorems") as status:
-        for row in verify(QUICK if quick else FULL):
+        for row in _rows(quick=quick):
             rows.append(row)
             status.update(f"{len(rows)} claims checked, the last one: {row.claim}")
     entries = json.dumps([row.as_dict() for row in rows], indent=2)
     if as_json:
         print(entries)
     else:
-        print_rows(rows)
+        _print_rows(rows)
     if out is not None:
-        from asmpg.analysis import draw_convergence, draw_looseness
-
         out.mkdir(parents=True, exist_ok=True)
         (out / "theory.json").write_text(entries + "\n")
         for path in (draw_convergence(rows, out), draw_looseness(rows, out)):
@@ -39,7 +52,7 @@ def show(*, quick: bool, as_json: bool, out: Path | None) -> bool:
     return all(row.verdict != "fails" for row in rows)
 
 
-def print_rows(rows: list[Row]) -> None:
+def _print_rows(rows: list[Row]) -> None:
     """Two tables: what the paper proves, and the gaps."""
     console = Console()
     claims = [row for row in rows if row.kind != "gap"]
@@ -62,17 +75,16 @@ def _table(title: str, rows: list[Row]) -> Table:
         if row.note:
             claim.append(f"\n{row.note}", style="dim italic")
         verdict = Text(row.verdict, style=_STYLES[row.verdict])
-        table.add_row(claim, f"{row.measured:.4g}", predicted(row), margin(row), verdict)
+        table.add_row(claim, f"{row.measured:.4g}", _predicted(row), _margin(row), verdict)
     return table
 
 
-def predicted(row: Row) -> str:
-    """The prediction, as people write it."""
+def _predicted(row: Row) -> str:
     if row.kind == "identity":
         return f"0 ± {row.limit:g}"
     return f"≤ {row.limit:.4g}"
 
 
-def margin(row: Row) -> str:
-    """How many times what was found the bound is."""
+def _margin(row: Row) -> str:
+    """The bound as a multiple of what was measured."""
     return "" if row.looseness is None else f"{row.looseness:.4g} ×"

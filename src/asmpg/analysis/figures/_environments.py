@@ -1,4 +1,4 @@
-"""Pictures of the environments and of their yardsticks."""
+"""The environments as pictures, and a chart of their yardsticks."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from asmpg.environments import Environment, random_episode
+from asmpg.environments.drawing import picture
 from asmpg.exact import YARDSTICK_LABELS, Yardsticks
 from asmpg.training import score_of
 
@@ -24,8 +25,6 @@ def draw_environments(
 ) -> list[Path]:
     """Draw each environment after some random steps, one PNG each, and all in `gallery.png`."""
     from matplotlib.image import imsave
-
-    from asmpg.environments.drawing import picture
 
     folder.mkdir(parents=True, exist_ok=True)
     pictures = {
@@ -50,7 +49,7 @@ def _side_by_side(images: list[np.ndarray], *, columns: int) -> np.ndarray:
     return np.concatenate(rows)[::2, ::2]
 
 
-def draw_yardsticks(
+def draw_yardstick_chart(
     environments: Mapping[str, Environment[Any]], measured: Mapping[str, Yardsticks], path: Path
 ) -> Path:
     """Draw into `path` where each policy stands between random (0) and the history optimum (1).
@@ -74,9 +73,9 @@ def draw_yardsticks(
         for kind, marker in _MARKERS.items():
             value = getattr(values, kind)
             if value is not None:
-                place = (getattr(value, criterion) - low) / (high - low)
+                share = (getattr(value, criterion) - low) / (high - low)
                 axes.scatter(
-                    place,
+                    share,
                     row,
                     marker=marker,
                     s=90,

@@ -1,4 +1,4 @@
-"""`asmpg envs`: the environments, their yardsticks and their pictures."""
+"""`asmpg envs`: the environments, the values of policies in them, and their pictures."""
 
 import dataclasses
 import inspect
@@ -13,10 +13,12 @@ from rich.console import Console
 from rich.markdown import Markdown
 from rich.table import Table
 
+from asmpg.analysis.figures import draw_environments, draw_yardstick_chart
 from asmpg.environments import PAPER_ENVIRONMENTS, Discrete, Environment, make, random_episode
+from asmpg.environments.drawing import text
 from asmpg.exact import KIND_MARKS, YARDSTICK_LABELS, Yardstick, Yardsticks, yardsticks
 
-#: How people read the criteria.
+#: Headings of the criteria.
 CRITERIA = {
     "discounted": "discounted",
     "undiscounted": "return",
@@ -30,6 +32,17 @@ OVERVIEW = {
     "full_state": "full\nstate",
 }
 _PICTURE_STEPS = 16
+
+
+def envs(name: str | None = None, *, recompute: bool = False) -> list[dict[str, Any]]:
+    """The paper's environments, or the one called `name`, with the values of policies in them.
+
+    Stored values are used where a solver is slow, unless asked to `recompute` them.
+
+    >>> asmpg.envs("CheeseMaze")[0]["values"]["history_optimal"]
+    """
+    environments = [make(known) for known in ([name] if name else PAPER_ENVIRONMENTS)]
+    return [_entry(each, yardsticks(each, recompute=recompute)) for each in environments]
 
 
 def show(
@@ -53,19 +66,11 @@ def show(
     if name and not as_json:
         pictures = pictures or Path("pictures")
     if pictures is not None:
-        from asmpg.analysis import draw_environments, draw_yardsticks
-
         paths = draw_environments(environments, pictures, steps=_PICTURE_STEPS)
         picture = f"yardsticks-{name}" if name else "yardsticks"
-        paths.append(draw_yardsticks(environments, measured, pictures / f"{picture}.png"))
+        paths.append(draw_yardstick_chart(environments, measured, pictures / f"{picture}.png"))
         for path in paths:
             console.print(f"Drew {path}")
-
-
-def entries(name: str | None = None, *, recompute: bool = False) -> list[dict[str, Any]]:
-    """What `asmpg envs --json` prints, of one environment or of all of the paper's."""
-    environments = [make(known) for known in ([name] if name else PAPER_ENVIRONMENTS)]
-    return [_entry(each, yardsticks(each, recompute=recompute)) for each in environments]
 
 
 def _entry(environment: Environment[Any], values: Yardsticks) -> dict[str, Any]:
@@ -88,7 +93,7 @@ def _print_table(
     environments: Mapping[str, Environment[Any]], measured: Mapping[str, Yardsticks]
 ) -> None:
     table = Table(
-        title="What policies are worth (discount 0.99, at most 200 steps)", box=rich.box.SIMPLE
+        title="Values of policies (discount 0.99, at most 200 steps)", box=rich.box.SIMPLE
     )
     table.add_column("environment", no_wrap=True)
     table.add_column("criterion", no_wrap=True)
@@ -116,8 +121,6 @@ def _summary(environment: Environment[Any]) -> str:
 
 
 def _print_detail(environment: Environment[Any], values: Yardsticks) -> None:
-    from asmpg.environments.drawing import text
-
     console = Console()
     console.print(Markdown(_description(environment), code_theme="ansi_dark"))
     print()
@@ -133,7 +136,7 @@ def _print_detail(environment: Environment[Any], values: Yardsticks) -> None:
         options.add_row(option, _plain(value))
     console.print(options)
     print("Change an option with --environment-option NAME=VALUE\n")
-    table = Table(title="What policies are worth", box=rich.box.SIMPLE)
+    table = Table(title="Values of policies", box=rich.box.SIMPLE)
     table.add_column("policy")
     for label in CRITERIA.values():
         table.add_column(label, justify="right")
@@ -149,7 +152,7 @@ def _print_detail(environment: Environment[Any], values: Yardsticks) -> None:
 
 
 def _description(environment: Environment[Any]) -> str:
-    """What its file says of it, or its class where a file has several environments."""
+    """The docstring of its module, or of its class where a module has several environments."""
     page = inspect.getdoc(inspect.getmodule(type(environment))) or ""
     if not page.startswith(f"{environment.name}: "):
         page = f"{environment.name}: {inspect.getdoc(type(environment)) or ''}"

@@ -1,4 +1,4 @@
-"""Pictures of the bounds: how they fall with the updates, and how loose they are."""
+"""The bounds of the theorems: how they fall with the updates, and how loose they are."""
 
 from pathlib import Path
 
@@ -44,13 +44,13 @@ def draw_looseness(rows: list[Row], folder: Path) -> Path:
     names, factors = zip(*reversed(loose), strict=True)
     figure = Figure(figsize=(8, 0.8 + 0.24 * len(loose)), layout="constrained")
     axes = figure.subplots()
-    places = range(len(loose))
-    axes.barh(list(places), factors, left=1e-3, color="C0", height=0.6)
-    axes.set_yticks(list(places), names, fontsize=8)
-    for place, factor in zip(places, factors, strict=True):
+    heights = range(len(loose))
+    axes.barh(list(heights), factors, left=1e-3, color="C0", height=0.6)
+    axes.set_yticks(list(heights), names, fontsize=8)
+    for height, factor in zip(heights, factors, strict=True):
         axes.text(
             1.08 * factor,
-            place,
+            height,
             f"{factor:,.0f}" if factor > 100 else f"{factor:.3g}",
             va="center",
             fontsize=7,

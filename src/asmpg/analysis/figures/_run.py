@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from asmpg._support.words import short_number
 from asmpg.analysis._results import common_grid, seed_curves
 from asmpg.analysis._yardstick_lines import yardstick_lines
-from asmpg.analysis.figures import draw_yardsticks, short_number
+from asmpg.analysis.figures._panels import draw_yardsticks, save
 from asmpg.environments import Environment, registered_names
 from asmpg.runs import RunConfig, RunFolder
 from asmpg.training import Score, score_of
@@ -21,8 +22,8 @@ def plot(run: str | Path, out: str | Path | None = None, *, trust: bool = False)
 
     The files go into the folder `out`, by default that of the run; their paths are returned. The
     score is that of `asmpg.training.score_of`; for finite models it is computed exactly, and the
-    one sampled at evaluations is shown beside it. Environments of Gymnasium are not needed; where a
-    run does not record what its environment looks like, `trust` allows to import its module.
+    one sampled at evaluations is shown beside it. Gymnasium environments are not made; where a run
+    does not record the spaces of its environment, `trust` allows importing its module.
     """
     try:
         from matplotlib.figure import Figure
@@ -47,12 +48,7 @@ def plot(run: str | Path, out: str | Path | None = None, *, trust: bool = False)
     axes.xaxis.set_major_formatter(lambda value, _: short_number(value))
     axes.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside lower center", ncols=4, frameon=False, fontsize=9)
-    target = folder.path if out is None else Path(out)
-    target.mkdir(parents=True, exist_ok=True)
-    paths = [target / f"learning_curve.{kind}" for kind in ("png", "svg")]
-    for path in paths:
-        figure.savefig(path, dpi=150)
-    return paths
+    return save(figure, folder.path if out is None else Path(out), "learning_curve")
 
 
 def _environment(config: RunConfig, *, trust: bool) -> Environment[Any] | None:
@@ -63,9 +59,9 @@ def _environment(config: RunConfig, *, trust: bool) -> Environment[Any] | None:
 
 
 def draw_run(axes: "Axes", folder: RunFolder, score: Score) -> None:
-    """Draw every seed at the steps it took, and their mean as far as all of them are."""
+    """Draw every seed at the steps it took, and the mean up to where all of them are."""
     rows = folder.rows()
-    # The exact value is that of the policy that draws; with greedy evaluations, it is another one.
+    # The exact value is that of the sampling policy; greedy evaluations are of another one.
     known = not np.isnan(rows[0][score.exact]) and not folder.config.greedy
     curves = list(seed_curves(rows, score.exact if known else score.name).values())
     reached = min(each.steps[-1] for each in curves)

@@ -1,13 +1,13 @@
-"""All figures of a study."""
+"""The figures of a study: what there is, and drawing all of them."""
 
 import importlib.util
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from asmpg._support.words import percent
 from asmpg.analysis._results import Results
 from asmpg.analysis._summary import SHARES, Summary
-from asmpg.analysis._words import percent
 from asmpg.analysis.figures._best_checkpoints import best_checkpoints
 from asmpg.analysis.figures._improvement import improvement
 from asmpg.analysis.figures._interquartile_means import interquartile_means
@@ -34,7 +34,7 @@ class Picture(NamedTuple):
     narrow: Path
 
 
-class FigureOfStudy(NamedTuple):
+class StudyFigure(NamedTuple):
     """A figure of a study; `draw` takes the number of panels side by side."""
 
     name: str
@@ -55,19 +55,19 @@ def draw_figures(results: Results, summary: Summary, folder: Path) -> list[Pictu
     return pictures
 
 
-def figures(results: Results, summary: Summary) -> list[FigureOfStudy]:
+def figures(results: Results, summary: Summary) -> list[StudyFigure]:
     """The figures that the results allow."""
     share = SHARES[-1]
     first = results.study.entries[0]
     drawn = [
-        FigureOfStudy(
+        StudyFigure(
             "learning_curves",
             "Learning curves",
             "The score at each evaluation, mean over seeds; the band is one standard error. "
-            "Black lines are the values of policies of three kinds.",
+            "Black lines are the values of three kinds of policies.",
             lambda columns: learning_curves(results, columns),
         ),
-        FigureOfStudy(
+        StudyFigure(
             "best_checkpoints",
             "Best checkpoint of each seed",
             f"The best checkpoint of each seed, scored on {best_episodes(results.study):,} fresh "
@@ -75,7 +75,7 @@ def figures(results: Results, summary: Summary) -> list[FigureOfStudy]:
             "seed.",
             lambda columns: best_checkpoints(results, columns),
         ),
-        FigureOfStudy(
+        StudyFigure(
             "interquartile_means",
             "Interquartile means",
             "The mean of the middle half of the seeds, with 95 % bootstrap intervals, stratified "
@@ -86,7 +86,7 @@ def figures(results: Results, summary: Summary) -> list[FigureOfStudy]:
     compared = any(first.name in (pair.ours, pair.theirs) for pair in summary.comparisons.values())
     if compared:
         drawn.append(
-            FigureOfStudy(
+            StudyFigure(
                 "probability_of_improvement",
                 f"{first.label} against each other method",
                 f"The probability that a seed of {first.label} ends higher than a seed of the "
@@ -96,7 +96,7 @@ def figures(results: Results, summary: Summary) -> list[FigureOfStudy]:
         )
     if any(cell.steps_to[share] is not None for cell in summary.cells.values()):
         drawn.append(
-            FigureOfStudy(
+            StudyFigure(
                 f"steps_to_{100 * share:.0f}",
                 f"Steps to {percent(share)}",
                 f"Environment steps until a seed reaches {percent(share)} of the way from random "

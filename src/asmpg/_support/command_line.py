@@ -1,4 +1,4 @@
-"""Reading the command line: like tyro, but wrong usage is told in one line."""
+"""Reads the command line with tyro, and reports wrong usage in one line."""
 
 import codecs
 import contextlib
@@ -58,7 +58,7 @@ def read_command(
 
 
 def shortened(message: str) -> str:
-    """The message without what would spoil it: very long words and line breaks that were typed.
+    """The message without very long lines, and without line breaks that were typed.
 
     Lines of a list, which begin with two spaces, stay lines.
     """
@@ -78,7 +78,7 @@ def _deferred(command: Command) -> Callable[..., Callable[[], None]]:
 
 
 def _one_line(message: str) -> str:
-    """What stands in tyro's box of several sections: the error, guesses, and where help is."""
+    """The text of tyro's box of several sections: the error, guesses, and where help is."""
     sections: list[list[str]] = [[]]
     for line in message.splitlines():
         text = line.strip("│ ")
@@ -87,9 +87,9 @@ def _one_line(message: str) -> str:
         elif text and not text.startswith(("╭", "╰")):
             sections[-1].append(text)
     # Where boxes cannot be drawn, the title is a section of its own.
-    told = sections if "╭" in message else sections[1:]
+    reported = sections if "╭" in message else sections[1:]
     parts = []
-    for section in filter(None, told):
+    for section in filter(None, reported):
         if section[0].startswith("Perhaps you meant"):
             guesses = [line.split()[0] for line in section if line.startswith("--")]
             parts.append(f"did you mean {' or '.join(guesses)}?")

@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: quickstart test lint types unit docs clean
+.PHONY: quickstart test check lint types quick unit docs coverage clean
 
 ## The main job: the environments with their yardsticks, and a small study of the methods.
 quickstart: .venv/installed
@@ -10,8 +10,11 @@ quickstart: .venv/installed
 	@echo "==> Comparing the methods: three seeds of 50,000 steps each, with figures and a report"
 	$(BIN)/asmpg study quick --out runs/quick
 
-## Everything CI runs: lint, types, unit tests.
-test: lint types unit
+## Everything CI runs: lint, types, the documentation, every test.
+test: lint types docs unit
+
+## For every day, within two minutes: lint, types and the quickest tests.
+check: lint types quick
 
 lint: .venv/installed-dev
 	@echo "==> Linting"
@@ -22,14 +25,22 @@ types: .venv/installed-dev
 	@echo "==> Checking types"
 	$(BIN)/basedpyright
 
+quick: .venv/installed-dev
+	@echo "==> Running the quickest tests"
+	$(BIN)/python -m pytest -n auto --dist worksteal -m quick
+
 unit: .venv/installed-dev
 	@echo "==> Running the tests"
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
 ## The documentation as web pages, in build/docs.
-docs: .venv/installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
-	$(BIN)/mkdocs build --strict
+docs: .venv/installed-dev
+	@echo "==> Building the documentation into build/docs"
+	$(BIN)/mkdocs build --strict --quiet
+
+## How much of the package the tests run; tracing makes them take half as long again.
+coverage: .venv/installed-dev
+	$(BIN)/python -m pytest -n auto --dist loadfile --cov --cov-report term:skip-covered
 
 .venv/installed: pyproject.toml constraints.txt
 	@echo "==> Creating .venv and installing asmpg"

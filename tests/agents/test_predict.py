@@ -9,7 +9,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import asmpg
 from asmpg.agents import Agent, load
 from asmpg.environments import Box, Discrete
 from asmpg.exact import exact_returns
@@ -17,6 +16,7 @@ from asmpg.policies import JointTabularPolicy, MLPPolicy, TabularPolicy, TimeInd
 from asmpg.runs import RunFolder
 from asmpg.training import build_program, evaluate, seed_shapes, train
 from controllers import cheese_maze_controller
+from finite import make_finite
 from runs import SEEDS, small_config
 
 MAX_STEPS = 20
@@ -180,7 +180,7 @@ def make_mazes(number):
 def test_played_in_gymnasium_a_policy_is_worth_its_exact_value():
     policy = tabular(seed=1)
     exact = exact_returns(
-        asmpg.make("CheeseMaze").model, policy.tabulate(), horizon=MAX_STEPS, discount=1.0
+        make_finite("CheeseMaze").model, policy.tabulate(), horizon=MAX_STEPS, discount=1.0
     )
     returns, lengths = evaluate_as_stable_baselines3(agent_of(policy), make_mazes(100), 2000)
     for values, value in ((returns, exact.undiscounted), (lengths, exact.episode_length)):
@@ -275,7 +275,7 @@ def test_time_indexed_kernels_know_their_time():
         (lambda agent: agent.nu(None, 1, 0), "state and action must be given both"),
         (lambda agent: agent.nu(0, 0, [0, 1]), "observation must be a single one"),
         (lambda agent: agent.phi("low"), "state must be an integer"),
-        (lambda agent: agent.seed(-1), "seed must be an integer of at least 0"),
+        (lambda agent: agent.seed(-1), r"seed must be an integer in \[0, "),
     ],
 )
 def test_wrong_arguments_are_named(agent, ask, message):
@@ -302,7 +302,7 @@ def test_a_loaded_agent_plays_what_was_trained(run):
 
 def test_without_a_seed_the_best_is_loaded(run):
     values = {seed: RunFolder(run).status(seed).best_value for seed in SEEDS}
-    best = max(SEEDS, key=lambda seed: values[seed])
+    best = max(SEEDS, key=lambda seed: values[seed] or 0.0)
     np.testing.assert_array_equal(load(run).nu(0, 1, 2), load(run, seed=best).nu(0, 1, 2))
 
 

@@ -84,7 +84,7 @@ def test_derivatives_are_float64_and_agree_with_differences():
     nmdp = NMDP.random(2, horizon=2)
     found = history_derivatives(nmdp, policy, discount=0.9)
     assert found.gradient.dtype == found.hessian.dtype == np.float64
-    assert not jax.config.jax_enable_x64
+    assert not jax.config.read("jax_enable_x64")
     direction = np.zeros(len(found.gradient))
     direction[3] = step = 1e-2
 

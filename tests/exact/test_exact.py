@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from asmpg.environments import FiniteModel, make
+from asmpg.environments import FiniteModel
 from asmpg.exact import (
     belief_process,
     best_controller,
@@ -19,6 +19,7 @@ from asmpg.exact import (
 )
 from asmpg.policies import KernelTables, TabularPolicy
 from controllers import cheese_maze_controller, hallway_controller, machine_repair_controller
+from finite import make_finite
 
 pytestmark = pytest.mark.long_running
 
@@ -51,7 +52,7 @@ REFERENCE = {
 
 @pytest.mark.parametrize("name", REFERENCE)
 def test_yardsticks_agree_with_the_reference(name):
-    values = finite_yardsticks(make(name).model, horizon=H, discount=GAMMA)
+    values = finite_yardsticks(make_finite(name).model, horizon=H, discount=GAMMA)
     for kind, expected in REFERENCE[name].items():
         value = getattr(values, kind)
         found = (value.discounted, value.undiscounted, value.reward_per_step)
@@ -85,14 +86,16 @@ def test_machine_repair_ladder(continue_states, discounted):
     """Fewer states repair too early: the best controllers with 3 and 4 states."""
     with jax.enable_x64(True):
         tables = machine_repair_controller(continue_states)
-        returns = exact_returns(make("MachineRepair").model, tables, horizon=H, discount=GAMMA)
+        returns = exact_returns(
+            make_finite("MachineRepair").model, tables, horizon=H, discount=GAMMA
+        )
     assert float(returns.discounted) == pytest.approx(discounted, abs=5e-5)
 
 
 @pytest.mark.parametrize("name", REFERENCE)
 def test_memoryless_policies_are_asm_policies(name):
     """Two independent evaluations of the same random policy, backward and forward in time."""
-    model = make(name).model
+    model = make_finite(name).model
     with jax.enable_x64(True):
         shape = (model.num_observations, model.num_actions)
         policy = jax.nn.softmax(jax.random.normal(jax.random.key(0), shape))
@@ -108,7 +111,7 @@ def test_memoryless_policies_are_asm_policies(name):
 @pytest.mark.parametrize("criterion", ["discounted", "undiscounted", "reward_per_step"])
 def test_exact_gradient_agrees_with_finite_differences(name, criterion):
     """Central differences with step 1e-5 along five random directions, to 1e-6, float64."""
-    model = make(name).model
+    model = make_finite(name).model
     sizes = {"num_states": 3, "num_actions": model.num_actions}
     with jax.enable_x64(True):
         policy = TabularPolicy(
@@ -138,11 +141,14 @@ def test_exact_gradient_agrees_with_finite_differences(name, criterion):
 
 @pytest.mark.parametrize(("name", "reached"), [("CheeseMaze", 0.9674), ("MachineRepair", 49.6)])
 def test_gradient_ascent_finds_the_best_controller_with_eight_states(name, reached):
-    found = best_controller(make(name).model, num_states=8, restarts=4)
+    model = make_finite(name).model
+    found = best_controller(model, num_states=8, restarts=4)
     assert found.returns.discounted >= reached
     optimum = REFERENCE[name]["history_optimal"][0]
     assert found.restart_values.max() <= optimum + 1e-6
-    again = exact_returns(make(name).model, found.policy.tabulate(), horizon=H, discount=GAMMA)
+    again = exact_returns(
+        make_finite(name).model, found.policy.tabulate(), horizon=H, discount=GAMMA
+    )
     assert float(again.discounted) == pytest.approx(found.returns.discounted, rel=1e-5)
 
 
@@ -165,14 +171,18 @@ def test_history_optimum_with_noisy_observations():
 
 def test_time_dependence_matters_to_the_history_optimum():
     """Near the time limit a repair no longer pays; the stationary optimum is below."""
-    process = belief_process(make("MachineRepair").model, horizon=H)
+    process = belief_process(make_finite("MachineRepair").model, horizon=H)
     with_limit = optimal_returns(process, horizon=H, discount=GAMMA).discounted
     assert with_limit > 49.680264 + 0.1
 
 
 def test_memoryless_search_reports_the_policy_it_found():
     ((policy, returns),) = best_stochastic_memoryless(
-        make("MachineRepair").model, criteria=("discounted",), horizon=H, discount=GAMMA, restarts=4
+        make_finite("MachineRepair").model,
+        criteria=("discounted",),
+        horizon=H,
+        discount=GAMMA,
+        restarts=4,
     )
     np.testing.assert_allclose(policy.sum(axis=1), 1.0)
     assert policy[0, 1] == pytest.approx(0.1816, abs=1e-4)

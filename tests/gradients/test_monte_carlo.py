@@ -8,11 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from asmpg.environments import make
 from asmpg.exact import best_stochastic_memoryless, exact_returns
 from asmpg.experience import play_episodes
 from asmpg.policies import JointTabularPolicy, KernelTables, TableActor
 from controllers import cheese_maze_controller, hallway_controller, machine_repair_controller
+from finite import make_finite
 
 pytestmark = pytest.mark.long_running
 
@@ -25,7 +25,7 @@ CONTROLLERS = {
 
 
 def policy_tables(name, kind):
-    model = make(name).model
+    model = make_finite(name).model
     if kind == "controller":
         return CONTROLLERS[name]()
     if kind == "random":
@@ -47,7 +47,7 @@ def policy_tables(name, kind):
 @pytest.mark.parametrize("kind", ["random", "memoryless", "controller", "joint"])
 @pytest.mark.parametrize("name", CONTROLLERS)
 def test_sampled_returns_agree_with_the_exact_ones(name, kind):
-    env, tables = make(name), policy_tables(name, kind)
+    env, tables = make_finite(name), policy_tables(name, kind)
     exact = exact_returns(env.model, tables, horizon=HORIZON, discount=DISCOUNT)
     actor = TableActor(
         nu_table=jnp.exp(tables.log_nu),

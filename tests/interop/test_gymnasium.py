@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from typing import Any
 
 import gymnasium
 import jax
@@ -12,7 +13,7 @@ from gymnasium.utils.env_checker import check_env
 
 import asmpg
 from asmpg._gymnasium_ids import GYMNASIUM_IDS, register_with_gymnasium
-from asmpg.environments.velocity_only_cart_pole import CartPoleState
+from asmpg.environments.velocity_only_cart_pole import CartPoleState, VelocityOnlyCartPole
 from asmpg.interop.adapters import GymnasiumEnv
 
 NAMES = (
@@ -92,12 +93,14 @@ def test_make_passes_options_on(name):
 def test_the_generic_id_builds_registered_and_ready_made_environments(monkeypatch):
     monkeypatch.setattr("asmpg.environments._registry._registered", {})
     asmpg.register("Mine", lambda max_steps=9: asmpg.make("CheeseMaze", max_steps=max_steps))
-    env = gymnasium.make("asmpg/Environment-v0", environment="Mine")
-    assert env.unwrapped.environment.max_steps == 9
+    env = gymnasium.make("asmpg/Environment-v0", environment="Mine").unwrapped
+    assert isinstance(env, GymnasiumEnv)
+    assert env.environment.max_steps == 9
     ready = asmpg.make("MachineRepair")
-    env = gymnasium.make("asmpg/Environment-v0", environment=ready)
+    env = gymnasium.make("asmpg/Environment-v0", environment=ready).unwrapped
+    assert isinstance(env, GymnasiumEnv)
     env.reset(seed=0)
-    assert env.unwrapped.environment.name == "MachineRepair"
+    assert env.environment.name == "MachineRepair"
 
 
 @each_environment
@@ -140,15 +143,19 @@ def test_seeds_may_be_of_any_size():
     assert (env.reset(seed=2**100)[0] != env.reset(seed=0)[0]).any()
 
 
+def compiled(env) -> Any:
+    return env._start.func, env._advance.func
+
+
 def test_instances_of_one_kind_share_the_compiled_step():
     one = asmpg.to_gymnasium("VelocityOnlyCartPole", max_steps=33)
     other = asmpg.to_gymnasium("VelocityOnlyCartPole", max_steps=33, gravity=5.0)
     for env in (one, other):
         env.reset(seed=0)
         env.step(0)
-    assert one._advance.func is other._advance.func
-    assert one._advance.func._cache_size() == 1
-    assert one._start.func._cache_size() == 1
+    (start, advance), others = compiled(one), compiled(other)
+    assert (start, advance) == others
+    assert start._cache_size() == advance._cache_size() == 1
 
 
 def test_the_time_limit_truncates_and_does_not_terminate():
@@ -244,8 +251,8 @@ def test_rendering_without_a_mode_warns():
 
 
 def test_cart_pole_moves_as_gymnasiums():
-    theirs = gymnasium.make("CartPole-v1").unwrapped
-    ours = asmpg.make("VelocityOnlyCartPole")
+    theirs: Any = gymnasium.make("CartPole-v1").unwrapped
+    ours = VelocityOnlyCartPole()
     random = np.random.default_rng(0)
     ended = 0
     with jax.enable_x64(True):

@@ -79,7 +79,7 @@ class MissionSpace(spaces.Space):
 
     @property
     def is_np_flattenable(self):
-        return spaces.Space.is_np_flattenable.fget(self)
+        return super().is_np_flattenable
 
 
 def test_advice_on_flattening_works():

@@ -182,7 +182,7 @@ def test_real_observations_kl_is_the_likelihood_of_a_mixture():
     target = np.array([0.3, -1.2])
     weights = np.exp(output[:5]) / np.exp(output[:5]).sum()
     means, raw = output[5:].reshape(2, 5, 2)
-    density = stats.norm(means, np.exp(5 * np.tanh(raw / 5))).pdf(target).prod(axis=1)
+    density = stats.norm.pdf(target, means, np.exp(5 * np.tanh(raw / 5))).prod(axis=1)
     found = observation_loss(networks, jnp.asarray(output), jnp.asarray(target))
     close(found, -np.log(weights @ density), 1e-10)
     assert np.isfinite(loss(networks, random_segments(6, 1, observation=(2,)))[0])

@@ -36,7 +36,7 @@ def test_a_batch_has_exactly_its_steps_and_resets_inside(learned):
     assert batch.valid.all()
     assert first[0]
     starts = np.flatnonzero(first)
-    lengths = np.diff([*starts, 200])
+    lengths = np.diff(starts, append=200)
     assert lengths.max() <= 30
     for start, length in zip(starts[:-1], lengths[:-1], strict=True):
         assert terminated[start + length - 1] or length == 30

@@ -66,9 +66,9 @@ def test_tables_hold_the_kernels(policy):
 def test_the_two_factors_multiply_to_the_joint_kernel(policy):
     joint = policy.tabulate().joint()
     memory, observation, state = steps(jax.random.key(2))
-    rows = policy.log_rows(memory, observation, state)
+    log_nu, log_phi = policy.log_rows(memory, observation, state)
     for action in range(2):
-        log_pi = log_probability(*rows, state, jnp.full_like(state, action))
+        log_pi = log_probability(log_nu, log_phi, state, jnp.full_like(state, action))
         time = memory.time if joint.shape[0] > 1 else 0
         index = jnp.where(
             memory.first, observation, 4 + (memory.state * 2 + memory.action) * 4 + observation

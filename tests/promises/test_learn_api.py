@@ -40,7 +40,7 @@ def test_an_agent_knows_its_run(agent):
         seed: max(r["exact_discounted"] for r in result.rows if r["seed"] == seed)
         for seed in (1, 2)
     }
-    chosen = result.agent(max(best, key=best.get))
+    chosen = result.agent(max(best, key=best.__getitem__))
     np.testing.assert_array_equal(agent.nu(None, None, 2), chosen.nu(None, None, 2))
 
 

@@ -13,9 +13,7 @@ import numpy as np
 import pytest
 
 from asmpg._support.errors import CheckpointError
-from asmpg.agents import load
-from asmpg.runs import load_meta
-from asmpg.training import save
+from asmpg.runs._checkpoint import load, load_meta, save
 
 
 class Layer(eqx.Module):

@@ -49,6 +49,10 @@ with study_lock(Path(sys.argv[1])) as lock:
 class ScriptedFolder(StudyFolder):
     """A folder whose jobs are as far as the test says."""
 
+    def __init__(self, path):
+        super().__init__(path)
+        self.done, self.counts = set(), {}
+
     def finished(self, job):
         return job.name in self.done
 
@@ -101,7 +105,6 @@ def run(tmp_path, codes, **options):
     small = study(environments=["CheeseMaze"])
     prepare(tmp_path, small)
     folder = ScriptedFolder(tmp_path)
-    folder.done, folder.counts = set(), {}
     executor = ScriptedExecutor(folder, {f"CheeseMaze/{name}": own for name, own in codes.items()})
     said = io.StringIO()
     progress = StudyProgress(Console(file=said, width=200))

@@ -54,10 +54,10 @@ def job(tmp_path, monkeypatch):
     folder = make_up(prepare(tmp_path, study(environments=["CheeseMaze"], seeds=2)), spread_out)
     job = folder.study.jobs()[0]
     folder.best_path(job).unlink()
-    folder.calls = []
+    calls = []
 
     def measure(run, **options):
-        folder.calls.append(options)
+        calls.append(options)
         return [{"seed": options["seed"], "episodes": options["episodes"], "steps": 7}]
 
     monkeypatch.setattr("asmpg.studies._study_folder.evaluate", measure)
@@ -66,29 +66,29 @@ def job(tmp_path, monkeypatch):
         path = folder.run_path(job) / "checkpoints" / f"seed-{seed}" / "best.npz"
         path.parent.mkdir(parents=True)
         path.touch()
-    return folder, job
+    return folder, job, calls
 
 
 def test_the_best_play_as_many_fresh_episodes_in_every_entry_and_only_once(job):
-    folder, job = job
+    folder, job, calls = job
     assert not folder.finished(job)
     found = best_scores(folder, job, job.config.seeds[:1])
     assert found == {1952: {"seed": 1952, "episodes": 1000, "steps": 7}}
-    assert folder.calls == [
+    assert calls == [
         {"seed": seed, "episodes": 1000, "greedy": False, "which": "best"}
         for seed in job.config.seeds
     ]
     assert folder.finished(job)
     write_best_scores(folder, job)
     assert best_scores(folder, job, job.config.seeds).keys() == {1952, 5235}
-    assert len(folder.calls) == 2
+    assert len(calls) == 2
 
 
 @pytest.mark.parametrize(
     "text", ["", "{", "7", "[" * 100_000, '[{"seed": 1952}]', '[{"seed": 1952, "episodes": 1000}]']
 )
 def test_a_damaged_file_is_measured_again(job, text):
-    folder, job = job
+    folder, job, _ = job
     folder.best_path(job).write_text(text)
     assert best_scores(folder, job, job.config.seeds).keys() == {1952, 5235}
     assert [entry["episodes"] for entry in json.loads(folder.best_path(job).read_text())] == [
@@ -98,14 +98,14 @@ def test_a_damaged_file_is_measured_again(job, text):
 
 
 def test_unfinished_jobs_are_measured_for_now_only(job, monkeypatch):
-    folder, job = job
+    folder, job, _ = job
     monkeypatch.setattr(StudyFolder, "trained", lambda *_: False)
     assert best_scores(folder, job, job.config.seeds[:1]).keys() == {1952}
     assert not folder.best_path(job).exists()
 
 
 def test_without_a_checkpoint_nothing_can_be_measured(job):
-    folder, job = job
+    folder, job, _ = job
     (folder.run_path(job) / "checkpoints" / "seed-5235" / "best.npz").unlink()
     with pytest.raises(CheckpointError, match=r"seed-5235/best\.npz does not exist"):
         best_scores(folder, job, job.config.seeds)

@@ -85,7 +85,7 @@ def random_segments(steps, lanes, *, observation=(), seed=0):
         seen = draw.integers(7, size=(steps + 1, lanes))
     first = draw.random(shape) < 0.2
     first[0] = True
-    real = float if jax.config.jax_enable_x64 else np.float32
+    real = float if jax.config.read("jax_enable_x64") else np.float32
     hidden, cell = jnp.asarray(draw.normal(size=(2, *shape, 4)).astype(real))
     return Segments(
         observations=jnp.asarray(seen[:-1]),

@@ -7,12 +7,12 @@ seeds do is in docs/methods/asm-ppo.md, from `python benchmarks/probes.py`.
 import numpy as np
 import pytest
 
-from asmpg.environments import make
 from asmpg.environments.probes import CountModulo, RepeatFirst, TMaze
 from asmpg.exact import best_stochastic_memoryless, exact_returns, latent_process, optimal_returns
 from asmpg.policies import KernelTables
 from asmpg.studies.memory_probes import PROBES
 from asmpg.training import train
+from finite import make_finite
 
 pytestmark = pytest.mark.long_running
 
@@ -26,7 +26,7 @@ def test_solved_by_the_fewest_agent_states(probe):
 @pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.label)
 def test_out_of_reach_without_memory(probe):
     """The best policy without memory, by a search on its exact value, is worth what it says."""
-    environment = make(probe.environment, **probe.options)
+    environment = make_finite(probe.environment, **probe.options)
     [(_, found)] = best_stochastic_memoryless(
         environment.model,
         criteria=["undiscounted"],
@@ -39,7 +39,7 @@ def test_out_of_reach_without_memory(probe):
 
 @pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.label)
 def test_optimum_is_what_it_says(probe):
-    environment = make(probe.environment, **probe.options)
+    environment = make_finite(probe.environment, **probe.options)
     best = optimal_returns(
         latent_process(environment.model), horizon=environment.max_steps, discount=1.0
     )
@@ -64,7 +64,7 @@ def controller_for(environment):
 
 @pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.label)
 def test_so_many_agent_states_suffice(probe):
-    environment = make(probe.environment, **probe.options)
+    environment = make_finite(probe.environment, **probe.options)
     controller = controller_for(environment)
     assert len(controller["control"]) == probe.num_states
     tables = KernelTables.deterministic(**controller)

@@ -23,7 +23,8 @@ import numpy as np
 from jaxtyping import Array, Key
 
 from asmpg.environments import Environment, make
-from asmpg.experience import play_episodes
+from asmpg.experience import collect, play_episodes
+from asmpg.interop import Interface
 from asmpg.methods import ASMPG, Learner, PolicyKind
 from asmpg.methods.critics import BaselineCritic
 from asmpg.policies import ASMPolicy
@@ -91,17 +92,22 @@ def learn(
     *,
     steps: int,
 ) -> Learner:
-    """Go on learning for `steps` steps."""
+    """Continue learning for `steps` steps."""
     teacher = method(policy, estimator="marginal", baseline="leave-one-out", normalise=True)
-    if learner is None:
-        learner = teacher.initialise(environment, key)
-    improve = eqx.filter_jit(teacher.improve)
+    learned = teacher.initialise(Interface.of(environment), key) if learner is None else learner
+
+    @eqx.filter_jit
+    def improve(learner: Learner, key: Key[Array, ""]) -> tuple[Learner, Array]:
+        actor = teacher.actor(learner, training=True)
+        _, experience = collect(environment, actor, teacher.collects, None, key)
+        return teacher.update(learner, experience, key)[0], experience.num_steps
+
     done = 0
     while done < steps:
         key, improve_key = jax.random.split(key)
-        learner, experience, _ = improve(environment, learner, improve_key)
-        done += int(experience.steps)
-    return learner
+        learned, played = improve(learned, improve_key)
+        done += int(played)
+    return learned
 
 
 def gradients(
@@ -112,7 +118,7 @@ def gradients(
     batches: int,
 ) -> np.ndarray:
     """One estimate a batch; a critic is fitted beforehand, to batches of its own."""
-    learner = method.initialise(environment, jax.random.key(0))
+    learner = method.initialise(Interface.of(environment), jax.random.key(0))
     learner = dataclasses.replace(learner, policy=policy)
     play = functools.partial(play_episodes, num_episodes=method.episodes_per_update)
 

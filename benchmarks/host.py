@@ -21,7 +21,7 @@ from gymnasium import spaces
 import asmpg
 from asmpg.environments.cheese_maze import CELLS, GOAL, MOVES, OBSERVATION
 from asmpg.runs import RunConfig
-from asmpg.training import HostLane
+from asmpg.training import HostSeed, Seat, build_program
 
 _COPIES = 16
 
@@ -62,25 +62,25 @@ def _environment_alone(steps: int) -> float:
 
 def _training(method: str, options: dict[str, Any], steps: int) -> dict[str, float]:
     config = RunConfig(
-        "PythonCheeseMaze",
+        PythonCheeseMaze,
         method=method,
         method_options=options,
         seeds=(1,),
         steps=steps,
         evaluation_episodes=1,
     )
-    place = config.place(PythonCheeseMaze)
-    lane = HostLane(config.build(place.environment), place.source, 1, None)
+    resolved = config.resolve()
+    seed = HostSeed(build_program(config, resolved), resolved.source, Seat(0, 1), None)
     began = time.perf_counter()
-    lane.warm_up()
-    lane.commit(lane.advance([1]).state, [False])
+    seed.warm_up()
+    seed.commit(seed.advance([1]).state, [False])
     compiled = time.perf_counter() - began
-    before = int(lane.state.steps)
+    before = int(seed.state.steps)
     began, worked = time.perf_counter(), time.process_time()
-    outcome = lane.advance([before + steps])
+    chunk = seed.advance([before + steps])
     took, worked = time.perf_counter() - began, time.process_time() - worked
-    lane.close()
-    played = int(outcome.counts["steps"][0]) - before
+    seed.close()
+    played = int(chunk.counts["steps"][0]) - before
     return {
         "compile_seconds": round(compiled, 1),
         "steps_per_second": round(played / took),

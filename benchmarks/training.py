@@ -27,7 +27,7 @@ import asmpg
 from asmpg.environments import PAPER_ENVIRONMENTS, Discrete, paper_sizes
 from asmpg.methods import PRESETS
 from asmpg.runs import Row, RunConfig, default_seeds
-from asmpg.training import Callback, train
+from asmpg.training import Callback, build_program, train
 
 EPISODES_PER_UPDATE = 10
 
@@ -115,8 +115,8 @@ def measure(config: RunConfig, *, peak: float) -> dict[str, Any]:
 
 
 def compiled_rate(config: RunConfig, chunks: int = 3) -> float:
-    """Steps per second of the compiled program alone, all seeds abreast, early in training."""
-    program = config.build()
+    """Steps per second of the compiled program alone, all seeds in one, early in training."""
+    program = build_program(config, config.resolve())
     state = eqx.filter_vmap(program.start)(jnp.asarray(config.seeds))
     advance = eqx.filter_jit(eqx.filter_vmap(program.advance, in_axes=(eqx.if_array(0), None)))
     rates = []

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from asmpg.environments import FiniteModel
+from asmpg.environments import FiniteModel, make
 from asmpg.exact import (
     belief_process,
     best_controller,

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from asmpg.experience import Experience
 from asmpg.gradients import (
     beliefs_before,
     discounting,
@@ -128,17 +129,16 @@ class Pairs:
         chance = np.asarray(process.probability(policy))
         first, second = np.divmod(np.arange(len(chance) ** 2), len(chance))
         self.probability = chance[first] * chance[second]
-        both = jnp.asarray(np.stack([first, second]))
-        self.episodes = jax.tree.map(lambda leaf: leaf[:, both], process.episodes)
+        self.pairs = jnp.asarray(np.stack([first, second], axis=1))
+        self.episodes = process.episodes
 
     def expectation(self, policy, estimator, weigh):
-        def one(episodes):
-            weights = weigh(episodes)
-            return estimator(policy, episodes, weights)[0]
+        def one(pair):
+            episodes = self.episodes.environments(pair)
+            return estimator(policy, episodes, weigh(episodes))[0]
 
-        batches = jax.tree.map(lambda leaf: jnp.moveaxis(leaf, -1, 0), self.episodes)
-        estimates = eqx.filter_jit(lambda batches: jax.lax.map(one, batches, batch_size=512))(
-            batches
+        estimates = eqx.filter_jit(lambda pairs: jax.lax.map(one, pairs, batch_size=512))(
+            self.pairs
         )
         return self.probability @ flat(estimates, batched=True)
 
@@ -158,7 +158,7 @@ def test_leave_one_out_leaves_the_expectation_as_it_is(estimator):
     assert np.linalg.norm(exact) > 0.01
     pairs = Pairs(process, policy)
 
-    def weigh(baseline, episodes: Episodes):
+    def weigh(baseline, episodes: Experience):
         weights = reward_to_go(episodes, discount=0.9)
         return weights - baseline(weights, episodes.valid)
 

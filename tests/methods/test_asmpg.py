@@ -51,7 +51,9 @@ def test_sgd_steps_along_the_estimate(schedule, second, objective, discount):
 def test_defaults_are_the_papers(name):
     method = ASMPG()
     policy = eqx.filter_eval_shape(initialise, method, make(name), jax.random.key(0)).policy
-    states, hidden = paper_sizes(name)
+    sizes = paper_sizes(name)
+    assert sizes is not None
+    states, hidden = sizes
     assert policy.num_states == states
     widths = [layer.weight.shape[0] for layer in policy.nu_layers]
     assert widths == [2 * hidden, 2 * hidden, hidden, states]

@@ -1,6 +1,7 @@
 """PPO: what it plays, what it credits, what it learns from; with any memory."""
 
 import dataclasses
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -274,10 +275,11 @@ def test_rates_follow_the_share_of_the_run_that_is_done():
     environment = make("TMaze", length=2, max_steps=7)
     once = {**SMALL, "epochs": 1, "minibatches": 1}
     method = ASMPPO(num_states=3, critic="memory", decay=0.5, averaging=None, **once)
-    learner = initialise(method, environment, jax.random.key(0))
+    learner: Any = initialise(method, environment, jax.random.key(0))
 
     @eqx.filter_jit
     def step(progress):
+        after: Any
         after, *_ = improve(method, environment, learner, jax.random.key(1), progress=progress)
         return after.average.kernels.nu_logits - learner.average.kernels.nu_logits
 

@@ -7,7 +7,9 @@ import pytest
 
 from asmpg._support.checks import check_fields, check_integer, check_number
 from asmpg.environments import make
-from asmpg.methods import ASMPG, kernel_maker
+from asmpg.interop import Interface
+from asmpg.methods import ASMPG
+from asmpg.methods._kernels import kernel_maker
 from asmpg.methods.ais import AIS
 from asmpg.methods.ppo import ASMPPO, GRUPPO, MemorylessPPO
 from asmpg.policies import Encoding
@@ -121,8 +123,11 @@ def test_what_does_not_fit_in_memory_is_refused_before_it_is_allocated(options, 
 def test_a_table_for_very_many_observations_is_refused():
     """By the sizes alone: listing its rows would take as much memory as the table."""
     options = {"num_states": 8, "hidden": None, "activation": "tanh", "nu_scale": 1.0, "stay": 0.0}
+    interface = Interface.of(make("CheeseMaze"))
     with pytest.raises(ValueError, match="num_states must be smaller for policy='tabular'"):
-        kernel_maker(make("CheeseMaze"), "auto", encoding=Encoding(4, 10**9), **options)
+        kernel_maker(
+            Interface.of(make("CheeseMaze")), "auto", encoding=Encoding(4, 10**9), **options
+        )
 
 
 @pytest.mark.parametrize(

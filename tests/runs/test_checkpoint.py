@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from asmpg._support.errors import CheckpointError
-from asmpg.runs._checkpoint import load, load_meta, save
+from asmpg.runs import load_checkpoint, load_meta, save_checkpoint
 
 
 class Layer(eqx.Module):
@@ -40,19 +40,19 @@ def assert_same(one, other):
 @pytest.fixture
 def path(tmp_path):
     path = tmp_path / "last.npz"
-    save(path, tree(), {"seed": 1952})
+    save_checkpoint(path, tree(), {"seed": 1952})
     return path
 
 
 def test_what_was_saved_is_loaded(path):
-    loaded, meta = load(path, tree())
+    loaded, meta = load_checkpoint(path, tree())
     assert_same(loaded, tree())
     assert meta == load_meta(path) == {"seed": 1952}
     assert jax.random.uniform(loaded["key"]) == jax.random.uniform(jax.random.key(7))
 
 
 def test_shapes_are_enough_to_load_into(path):
-    loaded, _ = load(path, eqx.filter_eval_shape(tree))
+    loaded, _ = load_checkpoint(path, eqx.filter_eval_shape(tree))
     assert_same(loaded, tree())
 
 
@@ -68,7 +68,7 @@ def test_names_tell_the_place_in_the_tree(path):
 
 
 def test_equal_contents_give_equal_files(path, tmp_path):
-    save(tmp_path / "again.npz", tree(), {"seed": 1952})
+    save_checkpoint(tmp_path / "again.npz", tree(), {"seed": 1952})
     assert (tmp_path / "again.npz").read_bytes() == path.read_bytes()
 
 
@@ -83,7 +83,7 @@ def test_a_damaged_file_is_refused_or_harmless(path):
             damaged[generator.integers(len(whole))] ^= 1 << int(generator.integers(8))
         path.write_bytes(damaged)
         try:
-            loaded, meta = load(path, tree())
+            loaded, meta = load_checkpoint(path, tree())
         except CheckpointError as error:
             messages.append(str(error))
         else:
@@ -139,7 +139,7 @@ def _plain_array():
 )
 def test_a_foreign_file_is_refused_and_not_executed(path, content):
     path.write_bytes(content)
-    for read in (lambda: load(path, tree()), lambda: load_meta(path)):
+    for read in (lambda: load_checkpoint(path, tree()), lambda: load_meta(path)):
         with pytest.raises(CheckpointError, match=r"last\.npz is not a checkpoint, or is damaged"):
             read()
 
@@ -147,7 +147,7 @@ def test_a_foreign_file_is_refused_and_not_executed(path, content):
 def test_an_archive_without_meta_is_refused(path):
     np.savez(path, flag=np.zeros(3))
     with pytest.raises(CheckpointError, match="is not a checkpoint"):
-        load(path, tree())
+        load_checkpoint(path, tree())
     np.savez(path, _meta=np.frombuffer(b"[1, 2]", np.uint8))
     with pytest.raises(CheckpointError, match="no readable meta"):
         load_meta(path)
@@ -164,12 +164,12 @@ def test_an_archive_without_meta_is_refused(path):
 )
 def test_what_does_not_fit_is_named(path, change, message):
     with pytest.raises(CheckpointError, match=message):
-        load(path, tree() | change)
+        load_checkpoint(path, tree() | change)
 
 
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(CheckpointError, match=r"nowhere\.npz does not exist"):
-        load(tmp_path / "nowhere.npz", tree())
+        load_checkpoint(tmp_path / "nowhere.npz", tree())
 
 
 def test_a_full_disk_leaves_the_old_checkpoint(path, monkeypatch):
@@ -180,6 +180,6 @@ def test_a_full_disk_leaves_the_old_checkpoint(path, monkeypatch):
 
     monkeypatch.setattr("os.fsync", full)
     with pytest.raises(OSError, match="No space left on device"):
-        save(path, tree(), {"seed": 5235})
+        save_checkpoint(path, tree(), {"seed": 5235})
     assert path.read_bytes() == before
     assert os.listdir(path.parent) == [path.name]

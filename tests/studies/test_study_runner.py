@@ -375,6 +375,7 @@ def test_executors_have_names_for_the_command_line(monkeypatch):
     monkeypatch.setattr("asmpg.studies.executors._registry._factories", {"local": LocalExecutor})
     asmpg.register_executor("scripted", lambda device, slots: ScriptedExecutor(device, slots))
     made = make_executor("scripted", "cpu", 3)
+    assert isinstance(made, ScriptedExecutor)
     assert (made.folder, made.codes) == ("cpu", 3)
     with pytest.raises(ValueError, match="executor must be one of local, scripted, got 'other'"):
         make_executor("other", "cpu", None)

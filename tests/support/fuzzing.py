@@ -24,9 +24,8 @@ import numpy as np
 
 from asmpg.agents import load, read_recipe
 from asmpg.analysis import read_lines
-from asmpg.runs import RunFolder
+from asmpg.runs import RunFolder, load_checkpoint, raw
 from asmpg.studies import StudyFolder, parse_study, read_study, study_text
-from asmpg.training import _checkpoint as checkpoint
 from asmpg.training import train
 from runs import SEEDS, small_config, timeless
 from studies import TINY, prepare
@@ -220,16 +219,16 @@ class _Acts:
         recipe = read_recipe(self.path)
         if json.dumps(recipe.to_dict()) != json.dumps(self.recipe):
             return load(self.path).num_states
-        return _numbers(checkpoint.load(self.path, self.like)[0])
+        return _numbers(load_checkpoint(self.path, self.like)[0])
 
 
 def _state(run: Path, path: Path, seed: int, which: Any, like: Any) -> Any:
     RunFolder(run).status(seed, which)
-    return _numbers(checkpoint.load(path, like)[0])
+    return _numbers(load_checkpoint(path, like)[0])
 
 
 def _numbers(tree: Any) -> list[bytes]:
-    return [np.asarray(checkpoint.raw(leaf)).tobytes() for leaf in jax.tree.leaves(tree)]
+    return [np.asarray(raw(leaf)).tobytes() for leaf in jax.tree.leaves(tree)]
 
 
 def _toml(path: Path) -> Any:

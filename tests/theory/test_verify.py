@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import pytest
 
 from asmpg import cli
+from asmpg.commands import verify as verify_command
 from asmpg.theory import QUICK, Row, verify
 
 ROOT = Path(__file__).parents[2]
@@ -70,7 +71,7 @@ def test_the_page_shows_what_the_command_wrote():
         shown = Row(**fields | {"curve": None})
         assert shown.verdict == entry["verdict"]
         claim = shown.claim.replace("|", r"\|")
-        numbers = f"{shown.measured:.4g} | {verify_page.predicted(shown)} |"
+        numbers = f"{shown.measured:.4g} | {verify_command.predicted(shown)} |"
         assert f"| {claim} | " in page
         assert numbers in page
-        assert f"{numbers} {verify_page.margin(shown)} |" in page or shown.kind == "gap"
+        assert f"{numbers} {verify_command.margin(shown)} |" in page or shown.kind == "gap"

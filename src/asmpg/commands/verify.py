@@ -75,16 +75,16 @@ def _table(title: str, rows: list[Row]) -> Table:
         if row.note:
             claim.append(f"\n{row.note}", style="dim italic")
         verdict = Text(row.verdict, style=_STYLES[row.verdict])
-        table.add_row(claim, f"{row.measured:.4g}", _predicted(row), _margin(row), verdict)
+        table.add_row(claim, f"{row.measured:.4g}", predicted(row), margin(row), verdict)
     return table
 
 
-def _predicted(row: Row) -> str:
+def predicted(row: Row) -> str:
     if row.kind == "identity":
         return f"0 ± {row.limit:g}"
     return f"≤ {row.limit:.4g}"
 
 
-def _margin(row: Row) -> str:
+def margin(row: Row) -> str:
     """The bound as a multiple of what was measured."""
     return "" if row.looseness is None else f"{row.looseness:.4g} ×"

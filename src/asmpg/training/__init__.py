@@ -2,6 +2,7 @@
 
 from asmpg.training._callbacks import Callback as Callback
 from asmpg.training._evaluate import evaluate as evaluate
+from asmpg.training._host_seed import HostSeed as HostSeed
 from asmpg.training._learn import learn as learn
 from asmpg.training._loop import train as train
 from asmpg.training._loop import with_progress as with_progress
@@ -13,4 +14,5 @@ from asmpg.training._progress import Progress as Progress
 from asmpg.training._result import TrainingResult as TrainingResult
 from asmpg.training._score import Score as Score
 from asmpg.training._score import score_of as score_of
+from asmpg.training._seed_batches import Seat as Seat
 from asmpg.training._tensorboard import TensorBoardLogger as TensorBoardLogger

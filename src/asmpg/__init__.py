@@ -3,7 +3,7 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from asmpg._gymnasium_ids import register_with_gymnasium as _register_with_gymnasium
+from asmpg._support.gymnasium_ids import register_with_gymnasium as _register_with_gymnasium
 from asmpg._support.interrupts import leave_on_interrupt as _leave_on_interrupt
 from asmpg._support.version import __version__ as __version__
 

@@ -12,7 +12,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import asmpg
-from asmpg._gymnasium_ids import GYMNASIUM_IDS, register_with_gymnasium
+from asmpg._support.gymnasium_ids import GYMNASIUM_IDS, register_with_gymnasium
 from asmpg.environments.velocity_only_cart_pole import CartPoleState, VelocityOnlyCartPole
 from asmpg.interop.adapters import GymnasiumEnv
 

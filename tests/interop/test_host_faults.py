@@ -208,7 +208,7 @@ def test_a_step_timeout_changes_nothing_else():
     [
         (NumPyCheeseMaze, 0, "step_timeout must be a number of at least 0.001, got 0"),
         (NumPyCheeseMaze, "1", "step_timeout must be a number of at least 0.001, got '1'"),
-        ("CheeseMaze", 1.0, "step_timeout is for environments of Gymnasium.*CheeseMaze"),
+        ("CheeseMaze", 1.0, "step_timeout is for Gymnasium environments.*CheeseMaze"),
     ],
 )
 @pytest.mark.usefixtures("as_user")

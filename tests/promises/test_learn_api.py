@@ -46,7 +46,9 @@ def test_an_agent_knows_its_run(agent):
 
 def test_learning_is_training(agent, capsys):
     config = agent.result.config
-    assert config == asmpg.RunConfig.from_dict(json.loads(json.dumps(config.to_dict())))
+    stored = asmpg.RunConfig.from_dict(json.loads(json.dumps(config.to_dict())))
+    assert config.differences(stored) == []
+    assert stored.make_method() == config.method
     again = asmpg.train(config).agent()
     assert capsys.readouterr().err.count("compiled in") == 1
     np.testing.assert_array_equal(agent.nu(0, 1, 2), again.nu(0, 1, 2))

@@ -35,7 +35,6 @@ LAZY = {
     ("asmpg", "gymnasium"): "only those who play its environments need it",
     ("asmpg.cli", "asmpg.commands"): "`asmpg --help` answers without jax",
     ("asmpg.environments", "asmpg.environments.drawing"): "an environment draws when asked to",
-    ("asmpg.environments.drawing", "asmpg.environments"): "reads what the environment defines",
     ("asmpg.interop", "asmpg.interop.adapters"): "imports gymnasium",
     ("asmpg.interop", "asmpg.interop.host"): "imports gymnasium",
     ("asmpg.methods", "asmpg.training"): "`Method.learn(...)` is short for `asmpg.learn(...)`",

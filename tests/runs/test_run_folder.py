@@ -90,7 +90,7 @@ def test_a_finished_run_is_not_overwritten(run):
 
 def test_an_unfinished_run_asks_to_be_resumed(tmp_path):
     RunFolder.create(tmp_path / "begun", small_config())
-    with pytest.raises(ValueError, match=r"unfinished; go on with --resume .*begun"):
+    with pytest.raises(ValueError, match=r"unfinished; resume it with --resume .*begun"):
         train(small_config(), tmp_path / "begun")
 
 
@@ -198,7 +198,8 @@ def test_the_first_seeds_are_the_papers_and_more_can_follow():
         ({"evaluation_episodes": 0}, "evaluation_episodes must be"),
         ({"greedy": "yes"}, "greedy must be True or False, got 'yes'"),
         ({"method": "ppo"}, "method must be one of asm-ppo.* got 'ppo'"),
-        ({"environment": 3}, "environment must be a name, got 3"),
+        ({"environment": 3}, "environment_options go with the name of an environment"),
+        ({"environment": 3, "environment_options": {}}, "environment must be a name, a Gymnasium"),
         ({"environment": "Maze"}, "environment 'Maze' is not known"),
         ({"environment_options": {"speed": 1}}, "options of CheeseMaze must be among"),
         ({"method_options": {"speed": 1}}, "options of asmpg must be one of num_states"),

@@ -38,7 +38,7 @@ def run(finished, tmp_path):
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch):
-    monkeypatch.setattr("asmpg.training._run_folder._LEAVE", 0.1, raising=False)
+    monkeypatch.setattr("asmpg.runs._folder._LEAVE", 0.1, raising=False)
 
 
 class Once(Callback):

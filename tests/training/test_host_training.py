@@ -77,6 +77,7 @@ def test_a_run_by_id_has_the_usual_folder(tmp_path):
     )
     result = asmpg.train(config, tmp_path / "run")
     assert {path.name for path in (tmp_path / "run").iterdir()} == {
+        ".lock",
         "checkpoints",
         "config.json",
         "metrics.csv",
@@ -247,7 +248,7 @@ def test_an_observation_outside_of_its_space():
 @pytest.mark.parametrize(
     ("environment", "message"),
     [
-        (3, "environment must be a name, an id of Gymnasium"),
+        (3, "environment must be a name, a Gymnasium id"),
         ("Nowhere-v0", "'Nowhere-v0' is not an id of Gymnasium"),
         ("CheeseMase", "did you mean CheeseMaze"),
         (lambda: 3, "returned 3"),

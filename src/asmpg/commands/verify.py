@@ -80,6 +80,7 @@ def _table(title: str, rows: list[Row]) -> Table:
 
 
 def predicted(row: Row) -> str:
+    """The prediction, as the table shows it."""
     if row.kind == "identity":
         return f"0 ± {row.limit:g}"
     return f"≤ {row.limit:.4g}"

@@ -8,7 +8,9 @@ from asmpg.interop._interface import reader_from_dict as reader_from_dict
 from asmpg.interop._interface import reader_of as reader_of
 from asmpg.interop._resolve import ResolvedEnvironment as ResolvedEnvironment
 from asmpg.interop._resolve import is_on_host as is_on_host
+from asmpg.interop._resolve import own_name as own_name
 from asmpg.interop._resolve import resolve as resolve
+from asmpg.interop._stepping import BlankDriver as BlankDriver
 from asmpg.interop._stepping import HostDriver as HostDriver
 from asmpg.interop._stepping import HostStep as HostStep
 from asmpg.interop._to_gymnasium import to_gymnasium as to_gymnasium

@@ -52,7 +52,7 @@ def resolve(
     """
     if isinstance(given, str):
         if not is_on_host(given):
-            return _compiled(make(_own_name(given), **options), by_name=True)
+            return _compiled(make(own_name(given), **options), by_name=True)
         source = _gymnasium_source().source_of_id(
             given, options, vectorization=vectorization, trust=trust
         )
@@ -75,11 +75,12 @@ def resolve(
 def is_on_host(given: Any) -> bool:
     """Whether `given` would be stepped on the host: a Gymnasium id, environment or function."""
     if isinstance(given, str):
-        return _own_name(given) not in registered_names() and _looks_like_an_id(given)
+        return own_name(given) not in registered_names() and _looks_like_an_id(given)
     return not isinstance(given, Environment) and not is_gymnax_style(given)
 
 
-def _own_name(name: str) -> str:
+def own_name(name: str) -> str:
+    """The plain name of one of our environments, whose Gymnasium id may be given."""
     return re.sub(r"^(asmpg:)?asmpg/(.*)-v0$", r"\2", name)
 
 

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Bool, Float, Shaped
 
+from asmpg.environments import Discrete
+from asmpg.interop._interface import Interface
+
 
 @dataclasses.dataclass(frozen=True)
 class HostStep:
@@ -48,3 +51,26 @@ class HostDriver(abc.ABC):
     @abc.abstractmethod
     def close(self) -> None:
         """Close the environments."""
+
+
+class BlankDriver(HostDriver):
+    """Environments where nothing is seen, nothing is paid, and every episode ends at once."""
+
+    def __init__(self, interface: Interface, copies: int):
+        """They look like those of `interface`."""
+        self.name = interface.name
+        self.copies = copies
+        space = interface.observation_space
+        kind = np.int32 if isinstance(space, Discrete) else np.float32
+        self._blank = np.zeros((copies, *space.shape), kind)
+
+    def reset(self, seeds: Sequence[int] | None = None) -> Shaped[np.ndarray, "n *observation"]:
+        return self._blank
+
+    def step(self, actions: Shaped[np.ndarray, " n"]) -> HostStep:
+        true, blank = np.ones(self.copies, bool), self._blank
+        rewards = np.zeros(self.copies, np.float32)
+        return HostStep(true, blank, rewards, true, true, blank, true)
+
+    def close(self) -> None:
+        pass

@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 
 from asmpg._support.checks import check_integer, check_one_of, shown
 from asmpg.environments import Environment, make, registered_names
-from asmpg.interop import Interface, ResolvedEnvironment, is_on_host, resolve
+from asmpg.interop import Interface, ResolvedEnvironment, is_on_host, own_name, resolve
 from asmpg.methods import PAPER_SEEDS, PRESETS, Method, Preset, preset_name
 from asmpg.runs._status import SeedStatus
 
@@ -70,6 +70,13 @@ class RunConfig:
         if self.environment is None or self.environment == "":
             raise ValueError(
                 f"environment must be a name or an environment, got {self.environment!r}"
+            )
+        if isinstance(self.environment, str):
+            object.__setattr__(self, "environment", own_name(self.environment))
+        elif self.environment_options:
+            raise ValueError(
+                "environment_options go with the name of an environment; "
+                f"got: {', '.join(self.environment_options)}"
             )
         preset = self._check_method()
         steps = self._or_default("steps", preset.steps)

@@ -9,10 +9,10 @@ from asmpg.training import TrainingResult
 #: What all probes have in common: a small critic is enough, and there is no need to slow down.
 _COMMON = {"decay": None, "critic": "memory"}
 #: Where nothing but the answer pays, whatever is done before it.
-_ANSWER = {"discount": 0.99, "entropy": 0.0}
+_ANSWER = {"discount": 0.99, "entropy_coefficient": 0.0}
 #: Where every step pays. Credit is short (the gradient finds its way back through the memory, not
 #: through the return), and guessing must not become a habit too early.
-_EVERY_STEP = {"discount": 0.5, "entropy": 0.03}
+_EVERY_STEP = {"discount": 0.5, "entropy_coefficient": 0.03}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,9 +11,9 @@ from asmpg.experience import (
     Experience,
     HostEnvironments,
     HostPlayer,
-    WholeEpisodes,
     standard_error,
 )
+from asmpg.interop import BlankDriver
 from asmpg.methods import Metrics
 from asmpg.runs import MEASURES, SavedSeed
 from asmpg.training._program import Program, SeedState
@@ -23,7 +23,7 @@ from asmpg.training._seed_batches import Chunk, OneSeed, Seat, end_of_chunk
 _EVALUATION_COPIES = 16
 #: The streams of random numbers of a seed: numpy takes `(1, 2)` and `(1, 2, 0)` for the same seed,
 #: so all have as many numbers, and the last says what they are for.
-_RESETS, _TRAINING, _EVALUATION = 1, 2, 3
+_WARM_UP, _RESETS, _TRAINING, _EVALUATION = range(4)
 
 
 class HostSeed(OneSeed):
@@ -38,19 +38,23 @@ class HostSeed(OneSeed):
     def __init__(self, program: Program, source: Any, seat: Seat, saved: SavedSeed | None):
         """`source` opens environments."""
         super().__init__(program, seat, saved)
+        method = program.method
         self._source = source
+        self._player = HostPlayer(
+            lambda learner: method.actor(learner, training=True), method.collects.environments
+        )
         self._training: HostEnvironments | None = None
         self._evaluation: HostEnvironments | None = None
 
     def warm_up(self) -> None:
-        """Play a little and learn nothing from it; the environments are kept for training."""
-        environments = self._training = self._open_training()
-        self._reseed(environments, self.state, _RESETS)
-        environments.player.prepare(self.state.learner)
-        environments.begin(seeded=True)
+        """Compile acting and learning, in environments where nothing happens."""
         collects = self.program.method.collects
-        if not isinstance(collects, WholeEpisodes):
-            _learn(self.program, self.state, environments.collect(collects))
+        driver = BlankDriver(self.program.interface, collects.environments)
+        environments = HostEnvironments(driver, self._player)
+        self._reseed(environments, self.state, _WARM_UP)
+        self._player.prepare(self.state.learner)
+        environments.begin(seeded=True)
+        _learn(self.program, self.state, environments.collect(collects))
 
     def advance(self, until: Sequence[int]) -> Chunk:
         """Play and learn by turns, then evaluate."""
@@ -74,14 +78,13 @@ class HostSeed(OneSeed):
         self._training = self._evaluation = None
 
     def _update(self, state: SeedState) -> tuple[SeedState, Metrics]:
-        if self._training is None:
-            self._training = self._open_training()
+        self._player.prepare(state.learner)
         environments = self._training
-        environments.player.prepare(state.learner)
-        if not self._begun:
+        if environments is None:
+            driver = self._source.open(self.program.method.collects.environments)
+            environments = self._training = HostEnvironments(driver, self._player)
             self._reseed(environments, state, _RESETS)
             environments.begin(seeded=True)
-            self._begun = True
         self._reseed(environments, state, _TRAINING)
         return _learn(self.program, state, environments.collect(self.program.method.collects))
 
@@ -106,13 +109,6 @@ class HostSeed(OneSeed):
             "standard_error": standard_error(optimised),
         }
         return {name: np.float32(measured.get(name, np.nan)) for name in MEASURES}
-
-    def _open_training(self) -> HostEnvironments:
-        method = self.program.method
-        driver = self._source.open(method.collects.environments)
-        self._begun = False
-        player = HostPlayer(lambda learner: method.actor(learner, training=True), driver.copies)
-        return HostEnvironments(driver, player)
 
     def _reseed(self, environments: HostEnvironments, state: SeedState, purpose: int) -> None:
         environments.reseed(self.seats[0].seed, int(state.updates), purpose)

@@ -24,8 +24,8 @@ Vectorization = Literal["sync", "async"]
 class HostSource:
     """Makes the environments of a run: as many, side by side, as are asked for.
 
-    `make` returns an environment of Gymnasium, or a whole vector environment with a number of
-    copies of its own. An episode without a time limit of its own is truncated after 10,000 steps.
+    `make` returns a Gymnasium environment, or a whole vector environment with a number of copies of
+    its own. An episode without a time limit of its own is truncated after 10,000 steps.
     A step that takes more than `step_timeout` seconds is an error.
     """
 
@@ -34,6 +34,8 @@ class HostSource:
     by_name: bool
     vectorization: Vectorization = "sync"
     step_timeout: float | None = None
+    #: The time limit, once a single environment was looked at: none is made for it again.
+    _limits: list[int] = dataclasses.field(default_factory=list, compare=False, repr=False)
 
     def __post_init__(self):
         check_one_of("vectorization", self.vectorization, ("sync", "async"))
@@ -52,6 +54,8 @@ class HostSource:
             if vector:
                 autoreset_mode(made)
             limit = time_limit(made)
+            if not vector:
+                self._limits.append(limit)
         finally:
             self.close(made)
         return Interface(
@@ -60,12 +64,13 @@ class HostSource:
 
     def open(self, copies: int, *, exactly: bool = True) -> VectorDriver:
         """So many copies, ready to be reset; a vector environment keeps its own number."""
-        made = self._made()
-        limit = time_limit(made)
+        made = self._vector(copies) if self._limits else self._made()
+        limit = self._limits[0] if self._limits else time_limit(made)
         if not isinstance(made, VectorEnv):
+            self._limits.append(limit)
             self.close(made)
             made = self._vector(copies)
-        elif exactly and made.num_envs != copies:
+        elif not self._limits and exactly and made.num_envs != copies:
             number = made.num_envs
             self.close(made)
             raise ValueError(
@@ -105,7 +110,7 @@ class HostSource:
             ) from stop
         if not isinstance(made, gymnasium.Env | VectorEnv):
             raise ValueError(
-                "environment must be a function that returns an environment of Gymnasium, "
+                "environment must be a function that returns a Gymnasium environment, "
                 f"this one returned {made!r}"
             )
         return made

@@ -67,12 +67,10 @@ def estimate_bound(
     weights = np.asarray(reward_to_go(episodes, discount=discount))
     # The last symbols vary fastest, and all symbols are alike: whole strides leave nothing out.
     stride = -(-episodes.states.shape[1] // _MOST_TRAJECTORIES)
-    every = jax.tree.map(
-        lambda leaf: jnp.asarray(np.moveaxis(np.asarray(leaf)[:, ::stride], 1, 0)[:, :, None]),
-        episodes,
-    )
-    starts = random_starts(np.zeros(family.num_parameters), starts=len(every.states), seed=0)
-    each = jnp.asarray(np.broadcast_to(weights[:, :1].T, (len(every.states), horizon)))
+    chosen = jnp.arange(0, episodes.states.shape[1], stride)
+    every = jax.vmap(lambda trajectory: episodes.environments(trajectory[None]))(chosen)
+    starts = random_starts(np.zeros(family.num_parameters), starts=len(chosen), seed=0)
+    each = jnp.asarray(np.broadcast_to(weights[:, :1].T, (len(chosen), horizon)))
     values, _ = climb(_EstimateNorm(family), starts, given=(every, each), steps=steps)
     setting = "episodic" if discount == 1 else "discounted"
     return Row(

@@ -11,6 +11,7 @@ from imports import Package, within
 #: From the top down: a room may use those before it. The package itself uses all of them.
 ROOMS = (
     "_support",
+    "_gymnasium_ids",
     "environments",
     "interop",
     "policies",
@@ -35,7 +36,6 @@ LAZY = {
     ("asmpg", "gymnasium"): "only those who play its environments need it",
     ("asmpg.cli", "asmpg.commands"): "`asmpg --help` answers without jax",
     ("asmpg.environments", "asmpg.environments.drawing"): "an environment draws when asked to",
-    ("asmpg.environments.drawing", "asmpg.environments"): "reads what the environment defines",
     ("asmpg.interop", "asmpg.interop.adapters"): "imports gymnasium",
     ("asmpg.interop", "asmpg.interop.host"): "imports gymnasium",
     ("asmpg.methods", "asmpg.training"): "`Method.learn(...)` is short for `asmpg.learn(...)`",

@@ -11,6 +11,7 @@ from gymnasium.vector import AutoresetMode
 from jaxtyping import Bool, Float, Int32
 
 from asmpg.environments import Box, Discrete, Environment, Episode, Space, make
+from asmpg.environments.drawing import picture, text
 from asmpg.interop.adapters._dynamics import Running, advance, compiled, start, stream_of
 
 _RENDER_MODES = ("ansi", "rgb_array")
@@ -132,8 +133,6 @@ def frame(
         return None
     if episode is None:
         raise gymnasium.error.ResetNeeded("call reset() before render()")
-    from asmpg.environments.drawing import picture, text
-
     return (picture if render_mode == "rgb_array" else text)(environment, episode)
 
 

@@ -11,6 +11,7 @@ from imports import Package, within
 #: From the top down: a room may use those before it. The package itself uses all of them.
 ROOMS = (
     "_support",
+    "_gymnasium_ids",
     "environments",
     "interop",
     "policies",

@@ -1,0 +1,57 @@
+"""Whoever follows CONTRIBUTING.md to the letter gets what it says."""
+
+import re
+from pathlib import Path
+
+import jax
+import pytest
+
+import asmpg
+
+PAGE = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text()
+
+
+def code_of(section):
+    """The Python block of the section with this heading."""
+    (text,) = re.findall(rf"^## {section}\n(.*?)(?=^## |^<!--|\Z)", PAGE, re.DOTALL | re.MULTILINE)
+    (block,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    return block
+
+
+def follow(section):
+    """What the block defines."""
+    names = {"__name__": "followed"}
+    exec(compile(code_of(section), f"CONTRIBUTING.md, {section}", "exec"), names)
+    return names
+
+
+@pytest.fixture
+def recall(monkeypatch):
+    monkeypatch.setattr("asmpg.environments._registry._registered", {})
+    return follow("How to add an environment")["Recall"]
+
+
+@pytest.mark.usefixtures("as_user")
+def test_an_environment_is_added(recall):
+    environment = asmpg.make("Recall", delay=2)
+    assert isinstance(environment, recall)
+    assert environment.options() == {"max_steps": 200, "delay": 2}
+    signal, state = environment.reset(jax.random.key(0))
+    observation, state, reward, terminated = environment.step(jax.random.key(1), state, signal)
+    assert (int(observation), float(reward), bool(terminated)) == (2, 0.0, False)
+    _, _, reward, terminated = environment.step(jax.random.key(2), state, signal)
+    assert (float(reward), bool(terminated)) == (1.0, True)
+
+
+@pytest.mark.usefixtures("as_user", "recall")
+def test_an_added_environment_is_checked_and_trained_by_its_name():
+    assert "Recall" in str(asmpg.check("Recall", seconds=0))
+    method = asmpg.ASMPG(policy="tabular", num_states=2, learning_rate=0.1)
+    agent = method.learn("Recall", steps=8000, environment_options={"delay": 2}, progress=False)
+    assert agent.result.rows[-1]["undiscounted_return"] > 0.9
+
+
+def test_every_section_on_adding_something_is_followed():
+    shown = re.sub(r"<!--.*?-->", "", PAGE, flags=re.DOTALL)
+    sections = re.findall(r"^## (How to add .*)$", shown, re.MULTILINE)
+    assert sections == ["How to add an environment"]

@@ -2,12 +2,16 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import jax
 import pytest
 
 import asmpg
+from asmpg.methods import PRESETS
+from asmpg.studies.executors import make_executor
 
+PACKAGE = Path(asmpg.__file__).parent
 PAGE = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text()
 
 
@@ -20,7 +24,7 @@ def code_of(section):
 
 def follow(section):
     """What the block defines."""
-    names = {"__name__": "followed"}
+    names: dict[str, Any] = {"__name__": "followed"}
     exec(compile(code_of(section), f"CONTRIBUTING.md, {section}", "exec"), names)
     return names
 
@@ -51,7 +55,48 @@ def test_an_added_environment_is_checked_and_trained_by_its_name():
     assert agent.result.rows[-1]["undiscounted_return"] > 0.9
 
 
+@pytest.mark.usefixtures("as_user")
+def test_a_method_is_added():
+    try:
+        method = follow("How to add a method")["Reinforce"]
+        agent = method().learn("MachineRepair", steps=4000, evaluate_every=4000, progress=False)
+        assert PRESETS["reinforce"].method is method
+    finally:
+        PRESETS.pop("reinforce", None)
+    first, last = agent.result.rows
+    assert last["discounted_return"] > first["discounted_return"] + 10
+
+
+@pytest.mark.usefixtures("as_user")
+def test_a_memory_kernel_is_added():
+    followed = follow("How to add a memory kernel")
+    maze = asmpg.make("CheeseMaze", max_steps=20)
+    agent = followed["method"].learn(maze, steps=1024, evaluation_episodes=5, progress=False)
+    assert isinstance(agent.policy, followed["Sticky"])
+    assert (agent.nu(0, 0, 4)[0], agent.nu(1, 0, 4)[1]) >= (0.9, 0.9)
+
+
+def test_an_executor_is_added(monkeypatch):
+    monkeypatch.setattr("asmpg.studies.executors._registry._factories", {})
+    executor = follow("How to add an executor")["PoliteExecutor"]
+    assert isinstance(make_executor("polite", "cpu", None), executor)
+
+
+def test_the_walks_name_files_that_are_there():
+    (walks,) = re.findall(r"^## Walks\n(.*)", PAGE, re.DOTALL | re.MULTILINE)
+    files = re.findall(r"`((?:[a-z_]+/)*[a-z_]+\.py)`", walks)
+    assert len(files) > 25
+    assert all((PACKAGE / file).is_file() for file in files)
+    (train, _) = walks.split("`learn(")
+    assert len(re.findall(r"\.py`", train)) <= 25
+
+
 def test_every_section_on_adding_something_is_followed():
     shown = re.sub(r"<!--.*?-->", "", PAGE, flags=re.DOTALL)
     sections = re.findall(r"^## (How to add .*)$", shown, re.MULTILINE)
-    assert sections == ["How to add an environment"]
+    assert sections == [
+        "How to add an environment",
+        "How to add a method",
+        "How to add a memory kernel",
+        "How to add an executor",
+    ]

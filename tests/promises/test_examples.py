@@ -10,6 +10,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 SHORT = {
     "train_and_watch": (["--steps", "2000", "--num-states", "2"], "What each agent state does"),
     "custom_environment": (["--steps", "5000"], "Mean return of 100 episodes"),
+    "own_kernel": (["--steps", "2000"], "without memory it is 0"),
     "own_executor": (["--steps", "2000"], "report.html"),
     "compare_methods": (["--steps", "2000", "--seeds", "2", "--out", "curves.png"], "curves.png"),
 }

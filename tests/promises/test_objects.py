@@ -36,13 +36,13 @@ def my_kernels(interface, num_states, key):
     return TabularPolicy(
         num_states=num_states,
         num_actions=interface.num_actions,
-        num_observations=interface.observation_space.n,
+        num_observations=interface.num_observations,
         key=key,
     )
 
 
 def my_critic(interface, policy, key):
-    encoding = Encoding(interface.num_actions, interface.observation_space.n)
+    encoding = Encoding(interface.num_actions, interface.num_observations)
     return MemoryCritic(
         MemoryValue(width=5, memory_size=policy.memory_size, encoding=encoding, key=key)
     )

@@ -349,3 +349,16 @@ def test_no_two_streams_of_random_numbers_are_the_same(monkeypatch, tmp_path):
     assert len(streams) > 8
     first = [np.random.default_rng(seeds).integers(2**60) for seeds in streams]
     assert len(set(first)) == len(set(streams)) == len(streams)
+
+
+def test_few_environments_are_made_beyond_those_that_are_played():
+    made = []
+
+    class Counted(NumPyCheeseMaze):
+        def __init__(self):
+            super().__init__(max_steps=20)
+            made.append(self)
+
+    quietly(asmpg.ASMPG(**SMALL), Counted, steps=60, evaluate_every=60, evaluation_episodes=3)
+    played = SMALL["episodes_per_update"] + 3
+    assert len(made) <= played + 2

@@ -251,6 +251,12 @@ class Interface:
         """What observations are read as."""
         return self.reader.space
 
+    @property
+    def num_observations(self) -> int | None:
+        """The number of symbols, or `None` for real observations."""
+        space = self.observation_space
+        return space.n if isinstance(space, Discrete) else None
+
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it."""
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}

@@ -249,7 +249,7 @@ def test_an_observation_outside_of_its_space():
     ("environment", "message"),
     [
         (3, "environment must be a name, a Gymnasium id"),
-        ("Nowhere-v0", "'Nowhere-v0' is not an id of Gymnasium"),
+        ("Nowhere-v0", "'Nowhere-v0' is not a Gymnasium id"),
         ("CheeseMase", "did you mean CheeseMaze"),
         (lambda: 3, "returned 3"),
     ],

@@ -119,7 +119,7 @@ class HostSource:
 def source_of_id(
     name: str, options: Mapping[str, Any], *, vectorization: Vectorization, trust: bool = True
 ) -> HostSource:
-    """From an id of Gymnasium, `module:Name-v0` included; a `ValueError` if there is none such.
+    """From a Gymnasium id, `module:Name-v0` included; a `ValueError` if there is none such.
 
     Without `trust` a module that was not imported yet is not imported now.
     """
@@ -134,7 +134,7 @@ def source_of_id(
             importlib.import_module(module)
         spec = gymnasium.spec(plain)
     except (gymnasium.error.Error, ImportError, TypeError) as error:
-        raise ValueError(f"environment {name!r} is not an id of Gymnasium: {error}") from None
+        raise ValueError(f"environment {name!r} is not a Gymnasium id: {error}") from None
     return HostSource(name, _MakeById(spec, dict(options)), True, vectorization)
 
 

@@ -88,7 +88,10 @@ def exact_returns(
 
 
 def policy_returns(
-    environment: Environment[Any], tables: KernelTables | None, *, discount: float
+    environment: Environment[Any] | None,
+    tables: KernelTables | None,
+    *,
+    discount: float | Float[Array, ""],
 ) -> ExactReturns | None:
     """The exact outcome of playing `tables` in `environment` up to its time limit.
 

@@ -11,8 +11,7 @@ from jaxtyping import Array, Key
 
 from asmpg._support.checks import check_integer
 from asmpg.agents import chosen_seed, load_learner, statuses
-from asmpg.environments import AbstractFiniteEnvironment
-from asmpg.exact import exact_returns
+from asmpg.exact import policy_returns
 from asmpg.experience import EpisodeReturns, play_for_returns, standard_error
 from asmpg.interop import ResolvedEnvironment
 from asmpg.methods import Method
@@ -139,13 +138,10 @@ def _play(
 
 
 def _exact(program: Program, learner: Any, *, greedy: bool) -> dict[str, float]:
-    environment = program.environment
     tables = program.method.tables(learner, greedy=greedy)
-    if tables is None or not isinstance(environment, AbstractFiniteEnvironment):
+    value = policy_returns(program.environment, tables, discount=program.discount)
+    if value is None:
         return {}
-    value = exact_returns(
-        environment.model, tables, horizon=environment.max_steps, discount=program.discount
-    )
     return {
         "exact_discounted": float(value.discounted),
         "exact_undiscounted": float(value.undiscounted),

@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from asmpg.environments import AbstractFiniteEnvironment, Environment
-from asmpg.exact import ExactReturns, exact_returns
+from asmpg.environments import Environment
+from asmpg.exact import ExactReturns, policy_returns
 from asmpg.experience import (
     Experience,
     Stream,
@@ -160,14 +160,8 @@ class Program(eqx.Module):
 
     def _exact(self, state: SeedState) -> ExactReturns:
         tables = self.method.tables(state.learner, greedy=self.greedy)
-        if tables is None or not isinstance(self.environment, AbstractFiniteEnvironment):
-            return ExactReturns(*(jnp.full((), jnp.nan) for _ in range(4)))
-        return exact_returns(
-            self.environment.model,
-            tables,
-            horizon=self.environment.max_steps,
-            discount=self.discount,
-        )
+        found = policy_returns(self.environment, tables, discount=self.discount)
+        return found or ExactReturns(*(jnp.full((), jnp.nan) for _ in range(4)))
 
 
 def build_program(config: RunConfig, resolved: ResolvedEnvironment) -> Program:

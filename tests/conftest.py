@@ -12,7 +12,14 @@ install_import_hook("asmpg", "beartype.beartype(conf=beartype.BeartypeConf(is_pe
 
 # Most time goes into compiling programs that run once: their code need not be good.
 jax.config.update("jax_disable_most_optimizations", True)
-os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_use_fusion_emitters=false"
+os.environ["XLA_FLAGS"] = " ".join(
+    (
+        os.environ.get("XLA_FLAGS", ""),
+        "--xla_cpu_use_fusion_emitters=false",
+        # One piece of code a program: programs are small, and other workers have the other cores.
+        "--xla_cpu_parallel_codegen_split_count=1",
+    )
+)
 
 #: Linux lets a process have about 65,000 memory mappings; every compiled program takes some.
 _MANY_MAPPINGS = 40_000

@@ -1,5 +1,6 @@
 """`asmpg envs` tells people and machines what the environments are and what can be reached."""
 
+import functools
 import itertools
 import json
 import re
@@ -9,6 +10,8 @@ import sys
 import pytest
 
 from asmpg.cli import main
+from asmpg.exact import best_stochastic_memoryless
+from finite import REFERENCE_VALUES
 
 NAMES = [
     "CheeseMaze",
@@ -50,6 +53,14 @@ def test_knowing_more_is_never_worth_less(listing):
             assert all(after >= before - 0.3 for before, after in itertools.pairwise(values))
 
 
+@pytest.mark.parametrize("name", REFERENCE_VALUES)
+def test_values_of_the_finite_environments_are_exact(listing, name):
+    for kind, expected in REFERENCE_VALUES[name].items():
+        value = listing[name]["values"][kind]
+        found = tuple(value[each] for each in ("discounted", "undiscounted", "reward_per_step"))
+        assert found == pytest.approx(expected, abs=1e-6), kind
+
+
 def test_values_of_the_real_valued_environments(listing):
     """The reference page: Monte Carlo and local search, so within its stated errors or better."""
     healthcare, cart_pole = (listing[n]["values"] for n in (NAMES[2], NAMES[4]))
@@ -65,7 +76,10 @@ def test_values_of_the_real_valued_environments(listing):
         assert cart_pole[kind]["discounted"] == pytest.approx(86.602033, abs=1e-6)
 
 
-def test_one_environment_in_detail_with_pictures(capsys, tmp_path):
+@pytest.mark.long_running
+def test_one_environment_in_detail_with_pictures(capsys, tmp_path, monkeypatch):
+    search = functools.partial(best_stochastic_memoryless, restarts=1)
+    monkeypatch.setattr("asmpg.exact._yardsticks.best_stochastic_memoryless", search)
     (tmp_path / "yardsticks.png").write_text("that of all environments")
     main(["envs", "CheeseMaze", "--pictures", str(tmp_path)])
     shown = capsys.readouterr().out

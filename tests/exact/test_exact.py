@@ -12,53 +12,17 @@ from asmpg.exact import (
     best_stochastic_memoryless,
     exact_gradient,
     exact_returns,
-    finite_yardsticks,
     memoryless_returns,
     optimal_returns,
     policy_returns,
 )
 from asmpg.policies import KernelTables, TabularPolicy
 from controllers import cheese_maze_controller, hallway_controller, machine_repair_controller
-from finite import make_finite
+from finite import REFERENCE_VALUES, make_finite
 
 pytestmark = pytest.mark.long_running
 
 H, GAMMA = 200, 0.99
-# discounted, undiscounted, reward per step
-REFERENCE = {
-    "CheeseMaze": {
-        "random": (0.515299, 0.868807, 0.010463),
-        "memoryless_deterministic": (0.394040, 0.4, 0.003306),
-        "memoryless": (0.933156, 1.0, 0.124536),
-        "history_optimal": (0.967457, 1.0, 0.232558),
-        "full_state": (0.971397, 1.0, 0.256410),
-    },
-    "HallwayNavigation": {
-        "random": (-23.497552, -39.117090, -0.479092),
-        "memoryless_deterministic": (-2.089245, -7.675, -0.075061),
-        "memoryless": (3.66586, 4.05, 0.385714),
-        "history_optimal": (4.481713, 4.65, 1.033333),
-        "full_state": (4.481713, 4.65, 1.033333),
-    },
-    "MachineRepair": {
-        "random": (-5.358243, -13.239323, -13.239323 / 200),
-        "memoryless_deterministic": (17.306173, 31.698498, 31.698498 / 200),
-        "memoryless": (30.128219, 66.608161, 66.608161 / 200),
-        "history_optimal": (49.833931, 114.740492, 114.740492 / 200),
-        "full_state": (49.833931, 114.740492, 114.740492 / 200),
-    },
-}
-
-
-@pytest.mark.parametrize("name", REFERENCE)
-def test_yardsticks_agree_with_the_reference(name):
-    values = finite_yardsticks(make_finite(name).model, horizon=H, discount=GAMMA)
-    for kind, expected in REFERENCE[name].items():
-        value = getattr(values, kind)
-        found = (value.discounted, value.undiscounted, value.reward_per_step)
-        assert found == pytest.approx(expected, abs=1e-6), kind
-
-
 CONTROLLERS = {
     "CheeseMaze": (cheese_maze_controller, (0.967457, 1.0, 4.3)),
     "HallwayNavigation": (hallway_controller, (4.481713, 4.65, 4.5)),
@@ -144,7 +108,7 @@ def test_gradient_ascent_finds_the_best_controller_with_eight_states(name, reach
     model = make_finite(name).model
     found = best_controller(model, num_states=8, restarts=4)
     assert found.returns.discounted >= reached
-    optimum = REFERENCE[name]["history_optimal"][0]
+    optimum = REFERENCE_VALUES[name]["history_optimal"][0]
     assert found.restart_values.max() <= optimum + 1e-6
     again = exact_returns(
         make_finite(name).model, found.policy.tabulate(), horizon=H, discount=GAMMA

@@ -13,7 +13,7 @@ SEEDS = (1952, 5235)
 TARGETS = {
     "CheeseMaze": (15_000, "exact_reward_per_step", 0.18),
     "HallwayNavigation": (20_000, "exact_reward_per_step", 0.8),
-    "HealthcareTreatment": (40_000, "discounted_return", 20.0),
+    "HealthcareTreatment": (15_000, "discounted_return", 20.0),
     "MachineRepair": (30_000, "exact_discounted", 42.0),
     "VelocityOnlyCartPole": (20_000, "undiscounted_return", 120.0),
 }

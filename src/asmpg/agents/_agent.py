@@ -1,7 +1,8 @@
 """What a user holds after training: a policy that acts, with its memory handed in and out."""
 
+import dataclasses
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import equinox as eqx
@@ -19,10 +20,11 @@ from asmpg.agents._arguments import (
     reward_batch,
     start_batch,
 )
-from asmpg.agents._recipe import Recipe
 from asmpg.environments import Space
+from asmpg.interop import Interface
+from asmpg.methods import Method
 from asmpg.policies import Actor, ASMPolicy, actor
-from asmpg.runs import save_checkpoint
+from asmpg.runs import RunConfig, save_checkpoint
 
 if TYPE_CHECKING:
     from asmpg.training import TrainingResult
@@ -203,3 +205,38 @@ def _act(
     rewards = jnp.where(start, 0.0, rewards)
     after = jax.vmap(actor.act)(memory, observations, rewards, uniforms)
     return after, after.action
+
+
+_FORMAT = "asmpg agent 1"
+
+
+@dataclasses.dataclass(frozen=True)
+class Recipe:
+    """The configuration of the run that an agent is from, and the interface of its environment."""
+
+    config: RunConfig
+    interface: Interface
+
+    @property
+    def method(self) -> Method[Any]:
+        """What has learned."""
+        return self.config.make_method()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        return {
+            "format": _FORMAT,
+            "config": self.config.to_dict(),
+            "interface": self.interface.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> "Recipe":
+        """The opposite of `to_dict`; a `ValueError` if it is of another kind."""
+        if stored.get("format") != _FORMAT:
+            raise ValueError(f"it is not of the format {_FORMAT!r}")
+        try:
+            config = RunConfig.from_dict(stored["config"])
+            return cls(config, Interface.from_dict(stored["interface"]))
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"its configuration cannot be read: {error}") from None

@@ -2,13 +2,13 @@
 
 from asmpg.methods._asmpg import ASMPG as ASMPG
 from asmpg.methods._asmpg import Learner as Learner
+from asmpg.methods._kernels import PAPER_SEEDS as PAPER_SEEDS
 from asmpg.methods._kernels import KernelFactory as KernelFactory
 from asmpg.methods._kernels import PolicyKind as PolicyKind
 from asmpg.methods._method import Method as Method
 from asmpg.methods._method import Metrics as Metrics
 from asmpg.methods._method import structure as structure
 from asmpg.methods._method import with_array_numbers as with_array_numbers
-from asmpg.methods._paper import PAPER_SEEDS as PAPER_SEEDS
 from asmpg.methods._registry import PRESETS as PRESETS
 from asmpg.methods._registry import Preset as Preset
 from asmpg.methods._registry import preset_name as preset_name

@@ -6,9 +6,8 @@ from typing import Literal
 from jaxtyping import Array, Key
 
 from asmpg._support.checks import check_one_of
-from asmpg.environments import Discrete, paper_sizes
+from asmpg.environments import PAPER_ENVIRONMENTS, Discrete, paper_sizes
 from asmpg.interop import Interface
-from asmpg.methods._paper import number_of_states
 from asmpg.policies import (
     Activation,
     ASMPolicy,
@@ -116,3 +115,20 @@ def _check_table(kind: PolicyKind, num_states: int, encoding: Encoding, hidden: 
             f"{_MOST_BYTES / 2**30:.0f} GiB is accepted; take fewer of them, or make the "
             "observations a few real features"
         )
+
+
+#: The seeds of the paper's ten runs.
+PAPER_SEEDS = (1952, 5235, 8234, 8386, 1682, 3659, 9848, 9119, 6892, 9381)
+
+
+def number_of_states(environment: str, given: int | None, *, option: str = "num_states") -> int:
+    """`given`, or the paper's number for one of its environments."""
+    if given is not None:
+        return given
+    paper = paper_sizes(environment)
+    if paper is None:
+        raise ValueError(
+            f"{option} must be given for {environment}: "
+            f"the paper has a number for {', '.join(PAPER_ENVIRONMENTS)} only"
+        )
+    return paper.num_states

@@ -1,6 +1,9 @@
 """Training: the compiled chunk, seeds side by side, the loop, `learn` and `train`."""
 
 from asmpg.training._callbacks import Callback as Callback
+from asmpg.training._callbacks import Score as Score
+from asmpg.training._callbacks import TensorBoardLogger as TensorBoardLogger
+from asmpg.training._callbacks import score_of as score_of
 from asmpg.training._evaluate import evaluate as evaluate
 from asmpg.training._host_seed import HostSeed as HostSeed
 from asmpg.training._learn import learn as learn
@@ -12,7 +15,4 @@ from asmpg.training._program import build_program as build_program
 from asmpg.training._program import seed_shapes as seed_shapes
 from asmpg.training._progress import Progress as Progress
 from asmpg.training._result import TrainingResult as TrainingResult
-from asmpg.training._score import Score as Score
-from asmpg.training._score import score_of as score_of
 from asmpg.training._seed_batches import Seat as Seat
-from asmpg.training._tensorboard import TensorBoardLogger as TensorBoardLogger

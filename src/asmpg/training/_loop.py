@@ -27,13 +27,12 @@ from asmpg.runs import (
     columns,
     make_row,
 )
-from asmpg.training._callbacks import Callback, Callbacks
+from asmpg.training._callbacks import Callback, Callbacks, score_of
 from asmpg.training._checkpointer import Checkpointer
 from asmpg.training._host_seed import HostSeed
 from asmpg.training._program import Program, build_program, seed_shapes
 from asmpg.training._progress import Progress
 from asmpg.training._result import TrainingResult
-from asmpg.training._score import score_of
 from asmpg.training._seed_batches import Chunk, CompiledSeed, Seat, SeedBatch, StackedSeeds
 
 #: How often, in seconds, the loop looks whether somebody asked to stop.

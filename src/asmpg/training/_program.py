@@ -1,5 +1,6 @@
 """The compiled part of training: from one evaluation to the next."""
 
+import math
 from typing import Any, Literal
 
 import equinox as eqx
@@ -7,11 +8,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from asmpg.environments import Environment
+from asmpg.environments import Discrete, Environment
 from asmpg.exact import ExactReturns, policy_returns
 from asmpg.experience import (
     Experience,
     Stream,
+    WholeEpisodes,
     all_finite,
     collect,
     open_stream,
@@ -21,7 +23,6 @@ from asmpg.interop import Interface, ResolvedEnvironment
 from asmpg.methods import Method, Metrics, with_array_numbers
 from asmpg.policies import Number
 from asmpg.runs import RunConfig
-from asmpg.training._memory import check_memory
 
 #: What an evaluation measured, by the names of the columns of `metrics.csv`.
 Evaluation = dict[str, Float[Array, ""]]
@@ -183,3 +184,51 @@ def build_program(config: RunConfig, resolved: ResolvedEnvironment) -> Program:
 def seed_shapes(program: Program) -> Any:
     """The state of a seed with shapes in the place of its arrays."""
     return eqx.filter_eval_shape(program.start, jnp.zeros((), jnp.int32))
+
+
+#: What one seed may take up: its policy, critic, optimisers and environments, in bytes.
+_MOST_BYTES = 8 * 2**30
+#: Steps are counted in 32 bits, and those of one update are in memory together.
+_MOST_STEPS_OF_UPDATE = 100_000_000
+
+
+def check_memory(method: Method[Any], interface: Interface, state: Any) -> None:
+    """Raise a `ValueError` if a seed with a state of these shapes, or one update, is too large."""
+    size = sum(_bytes(leaf) for leaf in jax.tree.leaves(state))
+    space = interface.observation_space
+    if size > _MOST_BYTES:
+        shown = f"{space.n:,}" if isinstance(space, Discrete) else "real"
+        raise ValueError(
+            f"the method's options must fit in memory: one seed would take {_gib(size)} with "
+            f"{shown} observations and {interface.num_actions:,} actions, at most "
+            f"{_gib(_MOST_BYTES)} is accepted; use fewer agent states or narrower networks, or "
+            "make many observations a few real features"
+        )
+    collects = method.collects
+    limit = interface.max_steps if isinstance(collects, WholeEpisodes) else collects.steps
+    steps = collects.environments * limit
+    if steps > _MOST_STEPS_OF_UPDATE:
+        raise ValueError(
+            f"an update must play at most {_MOST_STEPS_OF_UPDATE:,} steps, got up to {steps:,}: "
+            f"{collects.environments:,} environments of {limit:,} steps; use fewer environments, "
+            "episodes or steps for an update, or a smaller max_steps"
+        )
+    seen = 1 if isinstance(space, Discrete) else len(space.low)
+    size = 4 * steps * (seen + 4 + int(getattr(method, "num_states", None) or 0))
+    if size > _MOST_BYTES:
+        raise ValueError(
+            f"an update must fit in memory: {steps:,} steps would take {_gib(size)}, at most "
+            f"{_gib(_MOST_BYTES)} is accepted; use fewer environments, episodes or steps for it"
+        )
+
+
+def _bytes(leaf: Any) -> int:
+    if not hasattr(leaf, "shape"):
+        return 0
+    # A PRNG key is a few integers.
+    key = jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+    return math.prod(leaf.shape) * (16 if key else leaf.dtype.itemsize)
+
+
+def _gib(size: int) -> str:
+    return f"{size / 2**30:,.0f} GiB"

@@ -12,8 +12,7 @@ from rich.text import Text
 
 from asmpg._support.words import clock, counted
 from asmpg.runs import Row, RunConfig
-from asmpg.training._callbacks import Callback
-from asmpg.training._score import Score
+from asmpg.training._callbacks import Callback, Score
 
 #: The speed is measured over this many seconds.
 _WINDOW = 20.0

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from asmpg._support.words import percent
 from asmpg.analysis._results import Results
 from asmpg.analysis._summary import SHARES, Summary
-from asmpg.analysis.figures._best_checkpoints import best_checkpoints
-from asmpg.analysis.figures._improvement import improvement
-from asmpg.analysis.figures._interquartile_means import interquartile_means
+from asmpg.analysis.figures._comparisons import best_checkpoints, improvement, interquartile_means
 from asmpg.analysis.figures._learning_curves import learning_curves
 from asmpg.analysis.figures._panels import save, save_svg
 from asmpg.analysis.figures._steps_to import steps_to_share

@@ -10,9 +10,8 @@ from jaxtyping import Array, Key
 from asmpg._support.checks import MOST_WIDTH, check_integer, check_number, check_one_of
 from asmpg.experience import Collection, Experience, Rollouts, WholeEpisodes
 from asmpg.interop import Interface
-from asmpg.methods._kernels import encoding_of
+from asmpg.methods._kernels import encoding_of, number_of_states
 from asmpg.methods._method import Method, Metrics, structure
-from asmpg.methods._paper import number_of_states
 from asmpg.methods.ais._losses import (
     ReturnBaseline,
     Segments,

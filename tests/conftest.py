@@ -2,6 +2,7 @@
 
 import gc
 import os
+import tempfile
 from pathlib import Path
 
 import jax
@@ -20,6 +21,15 @@ os.environ["XLA_FLAGS"] = " ".join(
         "--xla_cpu_parallel_codegen_split_count=1",
     )
 )
+
+
+def pytest_configure(config):
+    """Let workers and the processes they start share what they compile, for this session only."""
+    if not hasattr(config, "workerinput") and "JAX_COMPILATION_CACHE_DIR" not in os.environ:
+        folder = tempfile.TemporaryDirectory(prefix="asmpg-compiled-")
+        config.add_cleanup(folder.cleanup)
+        os.environ["JAX_COMPILATION_CACHE_DIR"] = folder.name
+
 
 #: Linux lets a process have about 65,000 memory mappings; every compiled program takes some.
 _MANY_MAPPINGS = 40_000

@@ -56,7 +56,7 @@ def test_machine_repair_ladder(continue_states, discounted):
     assert float(returns.discounted) == pytest.approx(discounted, abs=5e-5)
 
 
-@pytest.mark.parametrize("name", REFERENCE)
+@pytest.mark.parametrize("name", REFERENCE_VALUES)
 def test_memoryless_policies_are_asm_policies(name):
     """Two independent evaluations of the same random policy, backward and forward in time."""
     model = make_finite(name).model
@@ -71,7 +71,7 @@ def test_memoryless_policies_are_asm_policies(name):
         )
 
 
-@pytest.mark.parametrize("name", REFERENCE)
+@pytest.mark.parametrize("name", REFERENCE_VALUES)
 @pytest.mark.parametrize("criterion", ["discounted", "undiscounted", "reward_per_step"])
 def test_exact_gradient_agrees_with_finite_differences(name, criterion):
     """Central differences with step 1e-5 along five random directions, to 1e-6, float64."""

@@ -37,7 +37,8 @@ def vector_and_singles(name, mode, copies=COPIES):
 
 def assert_same_step(ours, theirs):
     for our_part, their_part in zip(ours[:-1], theirs[:-1], strict=True):
-        np.testing.assert_array_equal(our_part, their_part)
+        # Compiled for one and for several, numbers may differ in their last bit.
+        np.testing.assert_allclose(our_part, their_part, rtol=1e-6)
         assert our_part.dtype == their_part.dtype
     assert ours[-1].keys() == theirs[-1].keys()
     for key, their_part in theirs[-1].items():

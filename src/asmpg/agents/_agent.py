@@ -30,6 +30,41 @@ if TYPE_CHECKING:
     from asmpg.training import TrainingResult
 
 
+_FORMAT = "asmpg agent 1"
+
+
+@dataclasses.dataclass(frozen=True)
+class Recipe:
+    """The configuration of the run that an agent is from, and the interface of its environment."""
+
+    config: RunConfig
+    interface: Interface
+
+    @property
+    def method(self) -> Method[Any]:
+        """What has learned."""
+        return self.config.make_method()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        return {
+            "format": _FORMAT,
+            "config": self.config.to_dict(),
+            "interface": self.interface.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> "Recipe":
+        """The opposite of `to_dict`; a `ValueError` if it is of another kind."""
+        if stored.get("format") != _FORMAT:
+            raise ValueError(f"it is not of the format {_FORMAT!r}")
+        try:
+            config = RunConfig.from_dict(stored["config"])
+            return cls(config, Interface.from_dict(stored["interface"]))
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"its configuration cannot be read: {error}") from None
+
+
 class Agent:
     """A policy with the interface of Stable-Baselines3's recurrent policies.
 
@@ -205,38 +240,3 @@ def _act(
     rewards = jnp.where(start, 0.0, rewards)
     after = jax.vmap(actor.act)(memory, observations, rewards, uniforms)
     return after, after.action
-
-
-_FORMAT = "asmpg agent 1"
-
-
-@dataclasses.dataclass(frozen=True)
-class Recipe:
-    """The configuration of the run that an agent is from, and the interface of its environment."""
-
-    config: RunConfig
-    interface: Interface
-
-    @property
-    def method(self) -> Method[Any]:
-        """What has learned."""
-        return self.config.make_method()
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON can hold it."""
-        return {
-            "format": _FORMAT,
-            "config": self.config.to_dict(),
-            "interface": self.interface.to_dict(),
-        }
-
-    @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> "Recipe":
-        """The opposite of `to_dict`; a `ValueError` if it is of another kind."""
-        if stored.get("format") != _FORMAT:
-            raise ValueError(f"it is not of the format {_FORMAT!r}")
-        try:
-            config = RunConfig.from_dict(stored["config"])
-            return cls(config, Interface.from_dict(stored["interface"]))
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"its configuration cannot be read: {error}") from None

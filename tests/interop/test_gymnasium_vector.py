@@ -38,7 +38,7 @@ def vector_and_singles(name, mode, copies=COPIES):
 def assert_same_step(ours, theirs):
     for our_part, their_part in zip(ours[:-1], theirs[:-1], strict=True):
         # Compiled for one and for several, numbers may differ in their last bit.
-        np.testing.assert_allclose(our_part, their_part, rtol=1e-6)
+        np.testing.assert_allclose(our_part, their_part, rtol=1e-4, atol=1e-5)
         assert our_part.dtype == their_part.dtype
     assert ours[-1].keys() == theirs[-1].keys()
     for key, their_part in theirs[-1].items():
@@ -48,7 +48,7 @@ def assert_same_step(ours, theirs):
         for our_final, their_final in zip(ours[-1][key], their_part, strict=True):
             assert type(our_final) is type(their_final)
             if our_final is not None:
-                np.testing.assert_allclose(our_final, their_final, rtol=1e-6)
+                np.testing.assert_allclose(our_final, their_final, rtol=1e-4, atol=1e-5)
 
 
 def random_actions(envs, seed=0):

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Shaped
 
 from asmpg._support.checks import check_integer
-from asmpg.policies import AgentMemory
+from asmpg.policies import AgentMemory, windows_along
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,7 +127,7 @@ class Experience(eqx.Module):
 
     @property
     def past(self) -> AgentMemory:
-        """`(S_{t-1}, A_{t-1})` and the time; the dummy pair where an episode starts.
+        """`(S_{t-1}, A_{t-1})`, the time, the window; the dummy pair where an episode starts.
 
         Where the actor has no agent state, that of the pair is zero.
         """
@@ -135,7 +135,10 @@ class Experience(eqx.Module):
         state = jnp.zeros_like(action)
         if hasattr(self.memories, "state"):
             state = jnp.concatenate([self.start.state[None], self.memories.state[:-1]])
-        return AgentMemory(state, action, self.time)
+        window = windows_along(
+            getattr(self.start, "window", None), self.observations, self.actions
+        )
+        return AgentMemory(state, action, self.time, window)
 
     def returns(self, discount: float | Float[Array, ""]) -> Float[Array, " N"]:
         """`sum_t discount^(t-1) r_t` of each episode, where there is one in each environment."""

@@ -60,8 +60,7 @@ def beliefs_before(policy: ASMPolicy, episodes: Experience) -> Float[Array, "T N
 
     Rows after the end of an episode mean nothing.
     """
-    kernels = policy if policy.num_observations is None else policy.tabulate()
-    return _forward(kernels, episodes)[0]
+    return _forward(policy.prepared(), episodes)[0]
 
 
 def _forward_backward(

@@ -50,8 +50,8 @@ def gradient_over_steps(
 
 
 def is_tabulated(policy: ASMPolicy, wish: bool | None) -> bool:
-    """Whether to work on tables: as wished, else where observations are finite."""
-    return policy.num_observations is not None if wish is None else wish
+    """Whether to work on tables: as wished, else where the policy has any."""
+    return policy.tabulates if wish is None else wish
 
 
 def entropy(log_probabilities: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Literal
 
+import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Key
 
 from asmpg._support.checks import check_one_of
@@ -17,6 +19,8 @@ from asmpg.policies import (
     MLPPolicy,
     Number,
     TabularPolicy,
+    WindowPolicy,
+    window_size,
 )
 
 
@@ -55,20 +59,40 @@ def kernel_maker(
     activation: Activation,
     encoding: Encoding,
     nu_scale: Number,
-    stay: Number,
+    hold: Number = 0.0,
+    hold_high: Number = 0.0,
+    window: int = 0,
+    window_scale: Number = 0.0,
+    window_width: int = 64,
+    nu_reads_window: bool = False,
 ) -> Callable[[Key[Array, ""]], ASMPolicy]:
     """A function from keys to fresh kernels.
 
     `"auto"` is `"tabular"` where observations are finite, else `"matrix"`. `nu_scale` says how far
-    from uniform `nu` starts, 1 being the default of each kind, and `stay` is added to the logits
-    of keeping the agent state.
+    from uniform `nu` starts, 1 being the default of each kind.
     """
+    if window:
+        reads = nu_reads_window and encoding.num_observations is None
+        shown = encoding
+        if reads:
+            scale = encoding.observation_scale
+            shown = Encoding(encoding.num_actions, None, (1.0,) * window_size(encoding, window))
+        make_hidden = kernel_maker(interface, kind, num_states=num_states, hidden=hidden, activation=activation, encoding=shown, nu_scale=nu_scale, hold=hold, hold_high=hold_high)
+
+        def make(key):
+            hidden_key, window_key = jax.random.split(key)
+            return WindowPolicy(make_hidden(hidden_key), window=window, encoding=encoding, width=window_width, scale=window_scale, nu_reads_window=reads, key=window_key)
+        return make
     if kind == "auto":
         kind = "matrix" if encoding.num_observations is None else "tabular"
     states = number_of_states(interface.name, num_states)
     if callable(kind):
         factory = kind
         return lambda key: factory(interface, states, key)
+    low, high = hold, jnp.maximum(hold, hold_high)
+    share = jnp.arange(states) / max(states - 1, 1)
+    steps = low * (high / low) ** share
+    stay = jnp.log(max(states - 1, 1) * jnp.maximum(steps - 1, 1e-3))
     sizes = {"num_states": states, **encoding._asdict()}
     _check_table(kind, states, encoding, hidden or _HIDDEN)
     paper = paper_sizes(interface.name)
@@ -89,7 +113,7 @@ def kernel_maker(
     return lambda key: table(**sizes, nu_scale=nu_scale, stay=stay, key=key)
 
 
-def check_policy(kind: object, stay: float) -> None:
+def check_policy(kind: object, stay: float=0.0) -> None:
     """Raise a `ValueError` for a `policy` that is not known, or cannot be inclined to stay."""
     if not callable(kind):
         check_one_of("policy", kind, POLICY_KINDS)

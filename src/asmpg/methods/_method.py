@@ -99,7 +99,7 @@ class Method(eqx.Module, Generic[LearnerState]):
         `None` if that cannot be written down.
         """
         kernels = self.kernels(learner)
-        if kernels is None or kernels.num_observations is None:
+        if kernels is None or not kernels.tabulates:
             return None
         tables = kernels.tabulate()
         return tables.most_probable() if greedy else tables

@@ -16,6 +16,7 @@ from asmpg.policies._history_policy import FilteredPolicy as FilteredPolicy
 from asmpg.policies._history_policy import HistoryPolicy as HistoryPolicy
 from asmpg.policies._kernel_tables import AgentMemory as AgentMemory
 from asmpg.policies._kernel_tables import KernelTables as KernelTables
+from asmpg.policies._kernel_tables import Window as Window
 from asmpg.policies._kernel_tables import every_input as every_input
 from asmpg.policies._memoryless import MemorylessPolicy as MemorylessPolicy
 from asmpg.policies._network_kernels import MatrixPolicy as MatrixPolicy
@@ -36,3 +37,6 @@ from asmpg.policies._recurrent import RecurrentMemory as RecurrentMemory
 from asmpg.policies._tabular import JointTabularPolicy as JointTabularPolicy
 from asmpg.policies._tabular import TabularPolicy as TabularPolicy
 from asmpg.policies._tabular import TimeIndexedPolicy as TimeIndexedPolicy
+from asmpg.policies._window import WindowPolicy as WindowPolicy
+from asmpg.policies._window import window_size as window_size
+from asmpg.policies._window import windows_along as windows_along

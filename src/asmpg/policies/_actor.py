@@ -78,9 +78,8 @@ class ASMActor(AgentMemoryActor):
         del reward
         state = draw(self.nu(memory, observation), uniforms[0], greedy=self.greedy)
         probabilities = self.phi(memory, observation, state)
-        return AgentMemory(
-            state, draw(probabilities, uniforms[1], greedy=self.greedy), memory.time + 1
-        )
+        action = draw(probabilities, uniforms[1], greedy=self.greedy)
+        return memory.after(state, action, observation)
 
 
 def draw(
@@ -132,6 +131,11 @@ class NetworkActor(ASMActor):
     phi_table: Float[Array, "S A"] | None
     greedy: bool = eqx.field(static=True)
 
+    def start(self, key: Key[Array, ""]) -> AgentMemory:
+        """The dummy pair `(s_0, a_0)`, and an empty window where the policy has one."""
+        empty = super().start(key)
+        return AgentMemory(empty.state, empty.action, empty.time, self.policy.empty_window())
+
     def nu(
         self, memory: AgentMemory, observation: Shaped[Array, "*observation"]
     ) -> Float[Array, " S"]:
@@ -152,8 +156,9 @@ class NetworkActor(ASMActor):
 
 def actor(policy: ASMPolicy, *, greedy: bool = False) -> ASMActor:
     """Make `policy` ready to act."""
-    if policy.num_observations is not None:
+    if policy.tabulates:
         tables = policy.tabulate()
+        assert policy.num_observations is not None
         return TableActor(
             nu_table=jnp.exp(tables.log_nu),
             phi_table=jnp.exp(tables.log_phi),

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, Shaped
 
 from asmpg.policies._actor import Actor, draw
-from asmpg.policies._kernel_tables import AgentMemory, KernelTables
+from asmpg.policies._kernel_tables import AgentMemory, KernelTables, Window
 from asmpg.policies._policy import ASMPolicy
 
 
@@ -36,18 +36,21 @@ class FilterMemory(eqx.Module):
     belief: Float[Array, "*batch S"]
     action: Int[Array, "*batch"]
     time: Int[Array, "*batch"]
+    window: Window | None = None
 
     @classmethod
-    def empty(cls, num_states: int, batch: tuple[int, ...] = ()) -> "FilterMemory":
+    def empty(
+        cls, num_states: int, batch: tuple[int, ...] = (), window: Window | None = None
+    ) -> "FilterMemory":
         """Before the first observation, when there is no agent state to believe in."""
         zero = jnp.zeros(batch, jnp.int32)
         uniform = jnp.full((*batch, num_states), 1 / num_states, jnp.result_type(float))
-        return cls(uniform, zero, zero)
+        return cls(uniform, zero, zero, window)
 
     @property
     def past(self) -> AgentMemory:
         """What `nu` is asked about, but for the agent state."""
-        return AgentMemory(jnp.zeros_like(self.action), self.action, self.time)
+        return AgentMemory(jnp.zeros_like(self.action), self.action, self.time, self.window)
 
 
 class FilterActor(Actor[FilterMemory]):
@@ -60,7 +63,7 @@ class FilterActor(Actor[FilterMemory]):
     def start(self, key: Key[Array, ""]) -> FilterMemory:
         """The memory of one who has seen nothing."""
         del key
-        return FilterMemory.empty(self.kernels.num_states)
+        return FilterMemory.empty(self.kernels.num_states, window=self.kernels.empty_window())
 
     def act(
         self,
@@ -77,13 +80,13 @@ class FilterActor(Actor[FilterMemory]):
             jnp.exp(self.kernels.log_controls(memory.past, observation)),
         )
         action = draw(joint.sum(axis=0), uniforms[1], greedy=self.greedy)
-        return FilterMemory(_normalised(joint[:, action]), action, memory.time + 1)
+        after = memory.past.after(memory.past.state, action, observation)
+        return FilterMemory(_normalised(joint[:, action]), action, after.time, after.window)
 
 
 def filter_actor(policy: ASMPolicy, *, greedy: bool = False) -> FilterActor:
     """Make `policy` ready to act by filtering."""
-    kernels = policy if policy.num_observations is None else policy.tabulate()
-    return FilterActor(kernels, greedy)
+    return FilterActor(policy.prepared(), greedy)
 
 
 def filter_actions(

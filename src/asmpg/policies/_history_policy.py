@@ -66,6 +66,4 @@ class FilteredPolicy(HistoryPolicy):
         actions: Int[Array, "T N"],
     ) -> ActionDistributions:
         """Run the filter; what is remembered are beliefs."""
-        finite = self.kernels.num_observations is not None
-        kernels = self.kernels.tabulate() if finite else self.kernels
-        return filter_actions(kernels, memory.belief, past, observations, actions)
+        return filter_actions(self.kernels.prepared(), memory.belief, past, observations, actions)

@@ -4,20 +4,48 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int, Shaped
 from numpy.typing import ArrayLike
+
+
+class Window(eqx.Module):
+    """The last observations and the actions that followed them, newest first.
+
+    What lies before the start of the episode means nothing.
+    """
+
+    observations: Shaped[Array, "*batch_and_observations"]
+    actions: Int[Array, "*batch k"]
+
+    def pushed(
+        self, observation: Shaped[Array, "*observation"], action: Int[Array, ""]
+    ) -> "Window":
+        """With the newest step in, and the oldest out; without a batch."""
+        observations = jnp.roll(self.observations, 1, axis=0).at[0].set(observation)
+        return Window(observations, jnp.roll(self.actions, 1).at[0].set(action))
 
 
 class AgentMemory(eqx.Module):
     """The pair `(S_{t-1}, A_{t-1})` and the number of actions played so far, `t - 1`.
 
     At the start of an episode the pair is the dummy `(s_0, a_0)`: `time` is zero, and state and
-    action, zero as well, mean nothing.
+    action, zero as well, mean nothing. Policies that look back further than `O_t` have a `window`.
     """
 
     state: Int[Array, "*batch"]
     action: Int[Array, "*batch"]
     time: Int[Array, "*batch"]
+    window: Window | None = None
+
+    def after(
+        self,
+        state: Int[Array, ""],
+        action: Int[Array, ""],
+        observation: Shaped[Array, "*observation"],
+    ) -> "AgentMemory":
+        """The memory of the next step, once `O_t` was met with `S_t` and `A_t`."""
+        window = None if self.window is None else self.window.pushed(observation, action)
+        return AgentMemory(state, action, self.time + 1, window)
 
     @classmethod
     def empty(cls, batch: tuple[int, ...] = ()) -> "AgentMemory":
@@ -103,6 +131,13 @@ class KernelTables(eqx.Module):
     def joint(self) -> Float[Array, "time X S A"]:
         """The kernel `pi(s, a | x) = nu(s | x) phi(a | s)`."""
         return jnp.exp(self.log_nu[..., None] + self.log_phi)
+
+    def empty_window(self) -> None:
+        """Tables look at `O_t` alone."""
+
+    def prepared(self) -> "KernelTables":
+        """As it is."""
+        return self
 
     def most_probable(self) -> "KernelTables":
         """The deterministic policy that always takes the most probable agent state and action."""

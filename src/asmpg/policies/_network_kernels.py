@@ -16,7 +16,7 @@ from asmpg.policies._networks import (
     scale_last,
 )
 from asmpg.policies._policy import NetworkPolicy
-from asmpg.policies._tabular import staying
+from asmpg.policies._tabular import Stay, staying
 
 
 class MLPPolicy(NetworkPolicy):
@@ -108,7 +108,7 @@ class MatrixPolicy(NetworkPolicy):
         hidden: int = 64,
         nu_scale: Number = 1.0,
         phi_scale: Number = 1.0,
-        stay: Number = 0.0,
+        stay: Stay = 0.0,
         key: Key[Array, ""],
     ):
         """The network has two hidden layers of width `hidden`.
@@ -123,7 +123,7 @@ class MatrixPolicy(NetworkPolicy):
         layers = linear_layers(network_key, *sizes)
         self.nu_layers = scale_last(layers, _NETWORK_SCALE * nu_scale)
         noise = nu_scale * jax.random.normal(nu_key, (rows, num_states))
-        self.nu_logits = noise + stay * staying(num_states, num_actions, 1)
+        self.nu_logits = noise + staying(num_states, num_actions, 1, stay)
         self.phi_logits = phi_scale * jax.random.normal(phi_key, (num_states, num_actions))
 
     def log_nu(

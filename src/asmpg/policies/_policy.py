@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Shaped
 
-from asmpg.policies._kernel_tables import AgentMemory, KernelTables, every_input
+from asmpg.policies._kernel_tables import AgentMemory, KernelTables, Window, every_input
 from asmpg.policies._networks import Encoding
 
 
@@ -22,6 +22,20 @@ class ASMPolicy(eqx.Module):
     num_actions: eqx.AbstractVar[int]
     #: Number of observation symbols, or `None` for real observations.
     num_observations: eqx.AbstractVar[int | None]
+
+    @property
+    def tabulates(self) -> bool:
+        """Whether both kernels can be written out on every input."""
+        return self.num_observations is not None
+
+    def empty_window(self, batch: tuple[int, ...] = ()) -> Window | None:
+        """What is kept of a window of earlier observations at the start; `None` without one."""
+        del batch
+        return None
+
+    def prepared(self) -> "ASMPolicy | KernelTables":
+        """The policy made ready for many steps: tables, where it has any."""
+        return self.tabulate() if self.tabulates else self
 
     @property
     @abc.abstractmethod
@@ -89,7 +103,9 @@ class ASMPolicy(eqx.Module):
         def every(past: AgentMemory, observation: Array) -> Array:
             states = jnp.arange(self.num_states, dtype=jnp.int32)
             return jax.vmap(
-                lambda state: kernel(AgentMemory(state, past.action, past.time), observation)
+                lambda state: kernel(
+                    AgentMemory(state, past.action, past.time, past.window), observation
+                )
             )(states)
 
         for _ in past.action.shape:

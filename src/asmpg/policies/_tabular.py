@@ -16,12 +16,19 @@ def _num_inputs(num_states: int, num_actions: int, num_observations: int) -> int
     return num_observations * (1 + num_states * num_actions)
 
 
-def staying(num_states: int, num_actions: int, num_observations: int) -> Float[Array, "X S"]:
-    """1 where the agent state after an input is the one before it, and 0 elsewhere."""
+#: A logit for keeping the agent state: one for all, or one for each.
+Stay = Number | Float[Array, " S"]
+
+
+def staying(
+    num_states: int, num_actions: int, num_observations: int, stay: Stay
+) -> Float[Array, "X S"]:
+    """`stay` where the agent state after an input is the one before it, and 0 elsewhere."""
     memory, _ = every_input(
         num_states=num_states, num_actions=num_actions, num_observations=num_observations
     )
-    return jnp.where(memory.first[:, None], 0.0, jnp.eye(num_states)[memory.state])
+    kept = stay * jnp.eye(num_states)
+    return jnp.where(memory.first[:, None], 0.0, kept[memory.state])
 
 
 class TabularPolicy(ASMPolicy):
@@ -42,7 +49,7 @@ class TabularPolicy(ASMPolicy):
         key: Key[Array, ""],
         nu_scale: Number = 1.0,
         phi_scale: Number = 1.0,
-        stay: Number = 0.0,
+        stay: Stay = 0.0,
     ):
         """Draw independent normal logits with the given standard deviations.
 
@@ -51,7 +58,7 @@ class TabularPolicy(ASMPolicy):
         nu_key, phi_key = jax.random.split(key)
         inputs = _num_inputs(num_states, num_actions, num_observations)
         noise = nu_scale * jax.random.normal(nu_key, (inputs, num_states))
-        self.nu_logits = noise + stay * staying(num_states, num_actions, num_observations)
+        self.nu_logits = noise + staying(num_states, num_actions, num_observations, stay)
         self.phi_logits = phi_scale * jax.random.normal(phi_key, (num_states, num_actions))
         self.num_states = num_states
         self.num_actions = num_actions
@@ -92,7 +99,7 @@ class JointTabularPolicy(ASMPolicy):
         num_observations: int,
         key: Key[Array, ""],
         nu_scale: Number = 1.0,
-        stay: Number = 0.0,
+        stay: Stay = 0.0,
     ):
         """Draw independent normal logits with standard deviation `nu_scale`.
 
@@ -100,8 +107,8 @@ class JointTabularPolicy(ASMPolicy):
         """
         inputs = _num_inputs(num_states, num_actions, num_observations)
         noise = nu_scale * jax.random.normal(key, (inputs, num_states, num_actions))
-        kept = staying(num_states, num_actions, num_observations)
-        self.logits = noise + stay * kept[..., None]
+        kept = staying(num_states, num_actions, num_observations, stay)
+        self.logits = noise + kept[..., None]
         self.num_states = num_states
         self.num_actions = num_actions
         self.num_observations = num_observations

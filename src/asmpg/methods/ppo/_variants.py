@@ -34,7 +34,12 @@ class ASMPPO(PPO):
     policy: PolicyKind | KernelFactory = structure("auto")
     hidden: int | None = structure(None)
     nu_scale: float = 0.5
-    stay: float = 0.0
+    hold: float = 1.125
+    hold_high: float = 0.0
+    window: int = structure(0)
+    window_scale: float = 0.0
+    window_width: int = structure(64)
+    nu_reads_window: bool = structure(False)
     act_by: ActBy = structure("sampling")
 
     def __check_init__(self):
@@ -42,8 +47,7 @@ class ASMPPO(PPO):
         if self.hidden is not None:
             check_integer("hidden", self.hidden, low=1, high=MOST_WIDTH)
         check_number("nu_scale", self.nu_scale, low=0)
-        check_number("stay", self.stay)
-        check_policy(self.policy, self.stay)
+        check_policy(self.policy)
         check_one_of("act_by", self.act_by, ("sampling", "filtering"))
 
     def make_policy(self, interface: Interface, key: Key[Array, ""]) -> FilteredPolicy:
@@ -55,7 +59,7 @@ class ASMPPO(PPO):
             activation="tanh",
             encoding=self.encoding(interface),
             nu_scale=self.nu_scale,
-            stay=self.stay,
+            hold=self.hold, hold_high=self.hold_high, window=self.window, window_scale=self.window_scale, window_width=self.window_width, nu_reads_window=self.nu_reads_window,
         )
         return FilteredPolicy(make(key))
 

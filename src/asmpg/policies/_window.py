@@ -1,0 +1,205 @@
+"""A window of recent observations and actions beside the hidden agent state."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, Key, Shaped
+
+from asmpg.policies._kernel_tables import AgentMemory, KernelTables, Window, every_input
+from asmpg.policies._networks import (
+    Encoding,
+    Layers,
+    Number,
+    apply_layers,
+    linear_layers,
+    scale_last,
+)
+from asmpg.policies._policy import ASMPolicy
+
+
+def empty_window(size: int, encoding: Encoding, batch: tuple[int, ...] = ()) -> Window | None:
+    """What is kept for a window of `size` steps, before anything was seen; one needs nothing."""
+    if size < 2:
+        return None
+    finite = encoding.num_observations is not None
+    shape = () if finite else (encoding.observation_size,)
+    observations = jnp.zeros((*batch, size - 1, *shape), jnp.int32 if finite else jnp.float32)
+    return Window(observations, jnp.zeros((*batch, size - 1), jnp.int32))
+
+
+def window_features(
+    encoding: Encoding,
+    size: int,
+    memory: AgentMemory,
+    observation: Shaped[Array, "*batch_and_observation"],
+    dtype: jnp.dtype,
+) -> Float[Array, "*batch n"]:
+    """`O_t, ..., O_{t-k+1}` and `A_{t-1}, ..., A_{t-k+1}` as numbers, newest first.
+
+    What would lie before the start of the episode is zero.
+    """
+    now = encoding.observation(observation, dtype)
+    if memory.window is None:
+        return now
+    age = jnp.arange(1, size)
+    there = (memory.time[..., None] >= age)[..., None]
+    seen = jnp.where(there, encoding.observation(memory.window.observations, dtype), 0)
+    done = jnp.where(there, encoding.action(memory.window.actions, dtype), 0)
+    flat = (part.reshape(*now.shape[:-1], -1) for part in (seen, done))
+    return jnp.concatenate([now, *flat], axis=-1)
+
+
+class WindowPolicy(ASMPolicy):
+    """`S_t = (Z_t, W_t)`: a hidden agent state, and the last `k` observations and actions.
+
+    `Z_t ~ nu(. | Z_{t-1}, A_{t-1}, O_t)` as in `hidden`, and `A_t ~ phi(. | Z_t, W_t)`:
+
+    ```
+    log phi(a | z, w) = log softmax_a (hidden logits(z, a) + network(w)(z, a))
+    ```
+
+    `W_t` follows from the history without chance, so only `Z_t` has to be integrated out, and the
+    filter stays exact. The network starts at zero: acting by `Z_t` alone is what learning starts
+    from. `k = 1` shows the action the current observation (by a table instead of a network where
+    observations are finite); one hidden state and `k > 1` is frame stacking.
+    """
+
+    hidden: ASMPolicy | KernelTables
+    #: A logit for each observation, hidden state and action; for a single finite observation.
+    window_logits: Float[Array, "O S A"] | None
+    window_layers: Layers | None
+    encoding: Encoding = eqx.field(static=True)
+    window: int = eqx.field(static=True)
+    #: Whether `nu` reads the window as well, in the place of `O_t`.
+    nu_reads_window: bool = eqx.field(static=True)
+    num_states: int = eqx.field(static=True)
+    num_actions: int = eqx.field(static=True)
+    num_observations: int | None = eqx.field(static=True)
+
+    def __init__(
+        self,
+        hidden: ASMPolicy,
+        *,
+        window: int,
+        encoding: Encoding,
+        width: int = 64,
+        scale: Number = 0.0,
+        nu_reads_window: bool = False,
+        key: Key[Array, ""],
+    ):
+        """The network has two hidden layers; its last weights start multiplied by `scale`."""
+        self.hidden = hidden
+        self.window_logits = self.window_layers = None
+        outputs = hidden.num_states * hidden.num_actions
+        if window == 1 and encoding.num_observations is not None:
+            shape = (encoding.num_observations, hidden.num_states, hidden.num_actions)
+            self.window_logits = scale * jax.random.normal(key, shape)
+        else:
+            layers = linear_layers(key, window_size(encoding, window), width, width, outputs)
+            *inner, last = scale_last(layers, scale)
+            zero = eqx.tree_at(lambda layer: layer.bias, last, replace_fn=jnp.zeros_like)
+            self.window_layers = (*inner, zero)
+        self.encoding = encoding
+        self.window = window
+        self.nu_reads_window = nu_reads_window
+        self.num_states = hidden.num_states
+        self.num_actions = hidden.num_actions
+        self.num_observations = encoding.num_observations
+
+    @property
+    def factored(self) -> bool:
+        """No: the action depends on the window as well."""
+        return False
+
+    @property
+    def tabulates(self) -> bool:
+        """Only the last observation can be written down beside the agent state."""
+        return self.window == 1 and self.num_observations is not None and not self.nu_reads_window
+
+    def empty_window(self, batch: tuple[int, ...] = ()) -> Window | None:
+        return empty_window(self.window, self.encoding, batch)
+
+    def log_nu(
+        self, memory: AgentMemory, observation: Shaped[Array, "*observation"]
+    ) -> Float[Array, " S"]:
+        """That of the hidden state."""
+        assert isinstance(self.hidden, ASMPolicy)
+        return self.hidden.log_nu(memory, self._shown(memory, observation))
+
+    def log_phi(
+        self, memory: AgentMemory, observation: Shaped[Array, "*observation"]
+    ) -> Float[Array, "S A"]:
+        """Softmax over the actions, for every hidden state."""
+        return self.log_controls(memory, observation)
+
+    def log_updates(
+        self, past: AgentMemory, observation: Shaped[Array, "*batch_and_observation"]
+    ) -> Float[Array, "*batch S S"]:
+        return self.hidden.log_updates(past, self._shown(past, observation))
+
+    def log_controls(
+        self, past: AgentMemory, observation: Shaped[Array, "*batch_and_observation"]
+    ) -> Float[Array, "*batch S A"]:
+        """Whatever the state in `past`: the window does not depend on it."""
+        logits = self.hidden.log_controls(past, self._shown(past, observation))
+        if self.window_logits is not None:
+            return jax.nn.log_softmax(logits + self.window_logits[observation])
+        assert self.window_layers is not None
+        flat = apply_layers(self.window_layers, self._features(past, observation))
+        return jax.nn.log_softmax(logits + flat.reshape(logits.shape))
+
+    def prepared(self) -> "WindowPolicy":
+        """With `nu` as a table, where observations are finite."""
+        assert isinstance(self.hidden, ASMPolicy)
+        return eqx.tree_at(lambda policy: policy.hidden, self, self.hidden.prepared())
+
+    def tabulate(self) -> KernelTables:
+        """With a row of `phi` for every input, of which it looks at the observation only."""
+        if not self.tabulates:
+            raise ValueError(f"a policy with a window of {self.window} cannot be tabulated")
+        assert self.num_observations is not None
+        assert isinstance(self.hidden, ASMPolicy)
+        memory, observation = every_input(
+            num_states=self.num_states,
+            num_actions=self.num_actions,
+            num_observations=self.num_observations,
+        )
+        log_phi = self.log_controls(memory, observation)
+        return KernelTables(self.hidden.tabulate().log_nu, log_phi[None])
+
+    def _shown(self, memory: AgentMemory, observation: Array) -> Array:
+        return self._features(memory, observation) if self.nu_reads_window else observation
+
+    def _features(self, memory: AgentMemory, observation: Array) -> Float[Array, "*batch n"]:
+        dtype = jnp.result_type(*jax.tree.leaves((self.window_logits, self.window_layers)))
+        return window_features(self.encoding, self.window, memory, observation, dtype)
+
+
+def window_size(encoding: Encoding, window: int) -> int:
+    """How many numbers a window becomes."""
+    return window * encoding.observation_size + (window - 1) * encoding.num_actions
+
+
+def windows_along(
+    start: Window | None,
+    observations: Shaped[Array, "T N *observation"],
+    actions: Int[Array, "T N"],
+) -> Window | None:
+    """The windows before each of `T` steps, from the one before the first.
+
+    Episodes that start in between are not looked at: what lies before the start of an episode is
+    left out by its `time`.
+    """
+    if start is None:
+        return None
+    steps, size = actions.shape[0], start.actions.shape[-1]
+
+    def slide(before: Any, along: Array) -> Array:
+        # Oldest first, then the steps; row t sees the `size` entries before it.
+        line = jnp.concatenate([jnp.flip(jnp.moveaxis(before, 1, 0), 0), along.astype(before.dtype)])
+        rows = jnp.arange(steps)[:, None] + size - 1 - jnp.arange(size)
+        return jnp.moveaxis(line[rows], 1, 2)
+
+    return Window(slide(start.observations, observations), slide(start.actions, actions))

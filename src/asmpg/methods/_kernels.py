@@ -5,7 +5,7 @@ from typing import Literal
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Key
+from jaxtyping import Array, Float, Key
 
 from asmpg._support.checks import check_one_of
 from asmpg.environments import PAPER_ENVIRONMENTS, Discrete, paper_sizes
@@ -60,7 +60,7 @@ def kernel_maker(
     encoding: Encoding,
     nu_scale: Number,
     hold: Number = 0.0,
-    hold_high: Number = 0.0,
+    sticky: float = 0.5,
     window: int = 0,
     window_scale: Number = 0.0,
     window_width: int = 64,
@@ -77,7 +77,7 @@ def kernel_maker(
         if reads:
             scale = encoding.observation_scale
             shown = Encoding(encoding.num_actions, None, (1.0,) * window_size(encoding, window))
-        make_hidden = kernel_maker(interface, kind, num_states=num_states, hidden=hidden, activation=activation, encoding=shown, nu_scale=nu_scale, hold=hold, hold_high=hold_high)
+        make_hidden = kernel_maker(interface, kind, num_states=num_states, hidden=hidden, activation=activation, encoding=shown, nu_scale=nu_scale, hold=hold, sticky=sticky)
 
         def make(key):
             hidden_key, window_key = jax.random.split(key)
@@ -89,10 +89,7 @@ def kernel_maker(
     if callable(kind):
         factory = kind
         return lambda key: factory(interface, states, key)
-    low, high = hold, jnp.maximum(hold, hold_high)
-    share = jnp.arange(states) / max(states - 1, 1)
-    steps = low * (high / low) ** share
-    stay = jnp.log(max(states - 1, 1) * jnp.maximum(steps - 1, 1e-3))
+    bias = starting_bias(states, hold=hold, sticky=sticky)
     sizes = {"num_states": states, **encoding._asdict()}
     _check_table(kind, states, encoding, hidden or _HIDDEN)
     paper = paper_sizes(interface.name)
@@ -102,7 +99,7 @@ def kernel_maker(
         return lambda key: MLPPolicy(**options, nu_scale=nu_scale, key=key)
     if kind == "matrix":
         options = {**sizes, "hidden": hidden or _HIDDEN}
-        return lambda key: MatrixPolicy(**options, nu_scale=nu_scale, stay=stay, key=key)
+        return lambda key: MatrixPolicy(**options, nu_scale=nu_scale, bias=bias, key=key)
     if encoding.num_observations is None:
         raise ValueError(
             f"policy={kind!r} needs discrete observations; {interface.name} shows "
@@ -110,7 +107,7 @@ def kernel_maker(
         )
     table = TabularPolicy if kind == "tabular" else JointTabularPolicy
     del sizes["observation_scale"]
-    return lambda key: table(**sizes, nu_scale=nu_scale, stay=stay, key=key)
+    return lambda key: table(**sizes, nu_scale=nu_scale, bias=bias, key=key)
 
 
 def check_policy(kind: object, stay: float=0.0) -> None:
@@ -156,3 +153,22 @@ def number_of_states(environment: str, given: int | None, *, option: str = "num_
             f"the paper has a number for {', '.join(PAPER_ENVIRONMENTS)} only"
         )
     return paper.num_states
+
+
+def starting_bias(num_states: int, *, hold: Number, sticky: float) -> Float[Array, "S S"] | None:
+    """What is added to the logits of `nu(s' | s, ...)` at the start, so that it remembers.
+
+    The last `sticky` share of the agent states are kept for `hold` steps on average, and so keep
+    what was seen first. The others move about among themselves, and so can count and weigh; they
+    leave for the sticky ones once in `hold` steps.
+    """
+    kept = round(sticky * num_states)
+    if not kept:
+        return None
+    moving = num_states - kept
+    is_sticky = jnp.arange(num_states) >= moving
+    stay = jnp.log((num_states - 1) * (hold - 1)) * jnp.eye(num_states)
+    if not moving:
+        return stay
+    leave = -jnp.log(kept / moving * (hold - 1)) * is_sticky
+    return jnp.where(is_sticky[:, None], stay, leave)

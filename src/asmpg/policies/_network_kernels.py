@@ -16,7 +16,7 @@ from asmpg.policies._networks import (
     scale_last,
 )
 from asmpg.policies._policy import NetworkPolicy
-from asmpg.policies._tabular import Stay, staying
+from asmpg.policies._tabular import on_every_input
 
 
 class MLPPolicy(NetworkPolicy):
@@ -108,12 +108,12 @@ class MatrixPolicy(NetworkPolicy):
         hidden: int = 64,
         nu_scale: Number = 1.0,
         phi_scale: Number = 1.0,
-        stay: Stay = 0.0,
+        bias: Float[Array, "S S"] | None = None,
         key: Key[Array, ""],
     ):
         """The network has two hidden layers of width `hidden`.
 
-        `stay` is added to the logits in the table that keep the agent state as it is.
+        `bias[s, s']` is added to the logits of going from `s` to `s'`.
         """
         network_key, nu_key, phi_key = jax.random.split(key, 3)
         rows = 1 + num_states * num_actions
@@ -123,7 +123,9 @@ class MatrixPolicy(NetworkPolicy):
         layers = linear_layers(network_key, *sizes)
         self.nu_layers = scale_last(layers, _NETWORK_SCALE * nu_scale)
         noise = nu_scale * jax.random.normal(nu_key, (rows, num_states))
-        self.nu_logits = noise + staying(num_states, num_actions, 1, stay)
+        self.nu_logits = noise + on_every_input(
+            bias, num_states=num_states, num_actions=num_actions, num_observations=1
+        )
         self.phi_logits = phi_scale * jax.random.normal(phi_key, (num_states, num_actions))
 
     def log_nu(

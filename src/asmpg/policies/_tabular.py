@@ -12,23 +12,28 @@ from asmpg.policies._networks import Number
 from asmpg.policies._policy import ASMPolicy
 
 
+def _sizes(num_states: int, num_actions: int, num_observations: int) -> dict[str, int]:
+    return {
+        "num_states": num_states,
+        "num_actions": num_actions,
+        "num_observations": num_observations,
+    }
+
+
 def _num_inputs(num_states: int, num_actions: int, num_observations: int) -> int:
     return num_observations * (1 + num_states * num_actions)
 
 
-#: A logit for keeping the agent state: one for all, or one for each.
-Stay = Number | Float[Array, " S"]
-
-
-def staying(
-    num_states: int, num_actions: int, num_observations: int, stay: Stay
-) -> Float[Array, "X S"]:
-    """`stay` where the agent state after an input is the one before it, and 0 elsewhere."""
+def on_every_input(
+    bias: Float[Array, "S S"] | None, *, num_states: int, num_actions: int, num_observations: int
+) -> Float[Array, "X S"] | float:
+    """`bias[s, s']` for every input with agent state `s`; 0 for the dummy pair, or without one."""
+    if bias is None:
+        return 0.0
     memory, _ = every_input(
         num_states=num_states, num_actions=num_actions, num_observations=num_observations
     )
-    kept = stay * jnp.eye(num_states)
-    return jnp.where(memory.first[:, None], 0.0, kept[memory.state])
+    return jnp.where(memory.first[:, None], 0.0, bias[memory.state])
 
 
 class TabularPolicy(ASMPolicy):
@@ -49,16 +54,17 @@ class TabularPolicy(ASMPolicy):
         key: Key[Array, ""],
         nu_scale: Number = 1.0,
         phi_scale: Number = 1.0,
-        stay: Stay = 0.0,
+        bias: Float[Array, "S S"] | None = None,
     ):
         """Draw independent normal logits with the given standard deviations.
 
-        `stay` is added to the logits of `nu` that keep the agent state as it is.
+        `bias[s, s']` is added to the logits of going from `s` to `s'`.
         """
+        sizes = _sizes(num_states, num_actions, num_observations)
         nu_key, phi_key = jax.random.split(key)
         inputs = _num_inputs(num_states, num_actions, num_observations)
         noise = nu_scale * jax.random.normal(nu_key, (inputs, num_states))
-        self.nu_logits = noise + staying(num_states, num_actions, num_observations, stay)
+        self.nu_logits = noise + on_every_input(bias, **sizes)
         self.phi_logits = phi_scale * jax.random.normal(phi_key, (num_states, num_actions))
         self.num_states = num_states
         self.num_actions = num_actions
@@ -99,16 +105,16 @@ class JointTabularPolicy(ASMPolicy):
         num_observations: int,
         key: Key[Array, ""],
         nu_scale: Number = 1.0,
-        stay: Stay = 0.0,
+        bias: Float[Array, "S S"] | None = None,
     ):
         """Draw independent normal logits with standard deviation `nu_scale`.
 
-        `stay` is added to the logits of all pairs that keep the agent state as it is.
+        `bias[s, s']` is added to the logits of going from `s` to `s'`.
         """
+        sizes = _sizes(num_states, num_actions, num_observations)
         inputs = _num_inputs(num_states, num_actions, num_observations)
         noise = nu_scale * jax.random.normal(key, (inputs, num_states, num_actions))
-        kept = staying(num_states, num_actions, num_observations, stay)
-        self.logits = noise + kept[..., None]
+        self.logits = noise + jnp.asarray(on_every_input(bias, **sizes))[..., None]
         self.num_states = num_states
         self.num_actions = num_actions
         self.num_observations = num_observations

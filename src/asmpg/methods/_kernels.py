@@ -60,7 +60,7 @@ def kernel_maker(
     encoding: Encoding,
     nu_scale: Number,
     hold: Number = 0.0,
-    sticky: float = 0.5,
+    groups: int = 4,
     window: int = 0,
     window_scale: Number = 0.0,
     window_width: int = 64,
@@ -77,7 +77,7 @@ def kernel_maker(
         if reads:
             scale = encoding.observation_scale
             shown = Encoding(encoding.num_actions, None, (1.0,) * window_size(encoding, window))
-        make_hidden = kernel_maker(interface, kind, num_states=num_states, hidden=hidden, activation=activation, encoding=shown, nu_scale=nu_scale, hold=hold, sticky=sticky)
+        make_hidden = kernel_maker(interface, kind, num_states=num_states, hidden=hidden, activation=activation, encoding=shown, nu_scale=nu_scale, hold=hold, groups=groups)
 
         def make(key):
             hidden_key, window_key = jax.random.split(key)
@@ -89,7 +89,7 @@ def kernel_maker(
     if callable(kind):
         factory = kind
         return lambda key: factory(interface, states, key)
-    bias = starting_bias(states, hold=hold, sticky=sticky)
+    bias = starting_bias(states, hold=hold, groups=groups)
     sizes = {"num_states": states, **encoding._asdict()}
     _check_table(kind, states, encoding, hidden or _HIDDEN)
     paper = paper_sizes(interface.name)
@@ -155,20 +155,18 @@ def number_of_states(environment: str, given: int | None, *, option: str = "num_
     return paper.num_states
 
 
-def starting_bias(num_states: int, *, hold: Number, sticky: float) -> Float[Array, "S S"] | None:
+def starting_bias(
+    num_states: int, *, hold: Number, groups: int
+) -> Float[Array, "S S"] | None:
     """What is added to the logits of `nu(s' | s, ...)` at the start, so that it remembers.
 
-    The last `sticky` share of the agent states are kept for `hold` steps on average, and so keep
-    what was seen first. The others move about among themselves, and so can count and weigh; they
-    leave for the sticky ones once in `hold` steps.
+    The agent states start in `groups`. A group is kept for `hold` steps on average, and so holds
+    what was seen long ago; within it, agent states move freely, and so can count and weigh.
     """
-    kept = round(sticky * num_states)
-    if not kept:
+    groups = min(groups, num_states)
+    if groups <= 1:
         return None
-    moving = num_states - kept
-    is_sticky = jnp.arange(num_states) >= moving
-    stay = jnp.log((num_states - 1) * (hold - 1)) * jnp.eye(num_states)
-    if not moving:
-        return stay
-    leave = -jnp.log(kept / moving * (hold - 1)) * is_sticky
-    return jnp.where(is_sticky[:, None], stay, leave)
+    group = jnp.arange(num_states) * groups // num_states
+    same = group[:, None] == group
+    inside = same.sum(axis=-1, keepdims=True)
+    return jnp.where(same, jnp.log((hold - 1) * (num_states - inside) / inside), 0.0)

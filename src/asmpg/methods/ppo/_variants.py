@@ -35,7 +35,7 @@ class ASMPPO(PPO):
     hidden: int | None = structure(None)
     nu_scale: float = 0.5
     hold: float = 100.0
-    sticky: float = structure(0.5)
+    groups: int = structure(4)
     window: int = structure(0)
     window_scale: float = 0.0
     window_width: int = structure(64)
@@ -59,7 +59,7 @@ class ASMPPO(PPO):
             activation="tanh",
             encoding=self.encoding(interface),
             nu_scale=self.nu_scale,
-            hold=self.hold, sticky=self.sticky, window=self.window, window_scale=self.window_scale, window_width=self.window_width, nu_reads_window=self.nu_reads_window,
+            hold=self.hold, groups=self.groups, window=self.window, window_scale=self.window_scale, window_width=self.window_width, nu_reads_window=self.nu_reads_window,
         )
         return FilteredPolicy(make(key))
 

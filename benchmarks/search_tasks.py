@@ -1,0 +1,204 @@
+"""The tasks on which options are chosen: none of them is one that results are reported for.
+
+    python benchmarks/search_tasks.py
+
+prints the yardsticks that `low` and `high` of the finite tasks were taken from.
+"""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, Key
+
+from asmpg._support.checks import check_integer, check_number
+from asmpg.environments import AbstractFiniteEnvironment, Box, Discrete, Environment, make
+from asmpg.environments.velocity_only_cart_pole import CartPoleState, VelocityOnlyCartPole
+from asmpg.exact import yardsticks
+
+
+class DeckState(NamedTuple):
+    """The shuffled deck, and how many of its cards were shown."""
+
+    deck: Int[Array, " cards"]
+    shown: Int[Array, ""]
+
+
+class RepeatPrevious(Environment[DeckState]):
+    """Say which symbol was shown `k` steps ago (after POPGym, Morad et al., 2023).
+
+    A deck holds `copies` cards of each of `symbols` symbols. It is shuffled and shown card by card.
+    From the card after the first `k` on, the right answer pays `1 / (cards - k)`, any other as much
+    less, so that the return is in `[-1, 1]`; the answer to the last card ends the episode.
+    """
+
+    max_steps: int = eqx.field(static=True)
+    symbols: int = eqx.field(static=True)
+    copies: int = eqx.field(static=True)
+    k: int = eqx.field(static=True)
+
+    def __init__(self, *, symbols: int = 4, copies: int = 13, k: int = 4):
+        self.symbols = check_integer("symbols", symbols, low=2)
+        self.copies = check_integer("copies", copies, low=1)
+        self.max_steps = symbols * copies
+        self.k = check_integer("k", k, low=1, high=self.max_steps - 1)
+
+    def reset(self, key: Key[Array, ""]) -> tuple[Int[Array, ""], DeckState]:
+        deck = jax.random.permutation(key, jnp.arange(self.max_steps) % self.symbols)
+        return deck[0], DeckState(deck, jnp.ones((), jnp.int32))
+
+    def step(
+        self, key: Key[Array, ""], state: DeckState, action: Any
+    ) -> tuple[Int[Array, ""], DeckState, Float[Array, ""], Bool[Array, ""]]:
+        del key
+        asked = state.shown > self.k
+        right = state.deck[jnp.maximum(state.shown - 1 - self.k, 0)] == action
+        pay = 1 / (self.max_steps - self.k)
+        reward = jnp.where(asked, jnp.where(right, pay, -pay), 0.0)
+        over = state.shown == self.max_steps
+        following = DeckState(state.deck, jnp.minimum(state.shown + 1, self.max_steps))
+        return state.deck[following.shown - 1], following, reward, over
+
+    @property
+    def observation_space(self) -> Discrete:
+        return Discrete(self.symbols)
+
+    @property
+    def action_space(self) -> Discrete:
+        return Discrete(self.symbols)
+
+    @property
+    def reward_bound(self) -> float:
+        return 1 / (self.max_steps - self.k)
+
+
+class NoisyPositionCartPole(Environment[CartPoleState]):
+    """CartPole that shows the cart's position and the pole's angle, with normal noise."""
+
+    max_steps: int = eqx.field(static=True)
+    noise: float
+    dynamics: VelocityOnlyCartPole
+
+    def __init__(self, *, noise: float = 0.05, max_steps: int = 200):
+        """`noise` is the standard deviation, in metres and in radians."""
+        self.noise = check_number("noise", noise, low=0)
+        self.dynamics = VelocityOnlyCartPole(max_steps=max_steps)
+        self.max_steps = max_steps
+
+    def reset(self, key: Key[Array, ""]) -> tuple[Float[Array, "2"], CartPoleState]:
+        state_key, noise_key = jax.random.split(key)
+        _, state = self.dynamics.reset(state_key)
+        return self._seen(noise_key, state), state
+
+    def step(
+        self, key: Key[Array, ""], state: CartPoleState, action: Any
+    ) -> tuple[Float[Array, "2"], CartPoleState, Float[Array, ""], Bool[Array, ""]]:
+        state, terminated = self.dynamics.transition(state, action)
+        return self._seen(key, state), state, jnp.ones_like(state.position), terminated
+
+    def _seen(self, key: Key[Array, ""], state: CartPoleState) -> Float[Array, "2"]:
+        noise = self.noise * jax.random.normal(key, (2,))
+        return jnp.clip(jnp.stack([state.position, state.angle]) + noise, -5.0, 5.0)
+
+    @property
+    def observation_space(self) -> Box:
+        return Box((-5.0, -5.0), (5.0, 5.0))
+
+    @property
+    def action_space(self) -> Discrete:
+        return Discrete(2)
+
+    @property
+    def reward_bound(self) -> float:
+        return 1.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """An environment, by name or by class, with its options, and how long it is learned.
+
+    `measure` is the column of the metrics that is the score. It is normalised so that `low`, what
+    can be had without memory, is 0, and `high`, the optimum or the best that is known, is 1.
+    """
+
+    environment: str | Callable[..., Environment[Any]]
+    options: Mapping[str, Any]
+    steps: int
+    measure: str
+    low: float
+    high: float
+
+    def make(self) -> Environment[Any]:
+        if isinstance(self.environment, str):
+            return make(self.environment, **self.options)
+        return self.environment(**self.options)
+
+    def normalised(self, score: float) -> float:
+        """In `[0, 1]`; a score that is not a number is 0."""
+        share = (score - self.low) / (self.high - self.low)
+        return min(1.0, max(0.0, share)) if share == share else 0.0
+
+
+_HEALTHCARE = {
+    "benefit": (0.0, 0.15, 0.5),
+    "toxicity_harm": 0.02,
+    "resistance_decay": 0.6,
+    "noise": 0.12,
+    "terminal_reward": 40.0,
+}
+_MACHINE = {
+    "degrade_wear": 0.5,
+    "repair_base": 0.8,
+    "repair_wear": 0.6,
+    "wear_removed": 5,
+    "degraded_reward": -1.5,
+}
+#: By name. To add one, add a line: an environment by name, its options, steps, score, low, high.
+SEARCH_TASKS: dict[str, Task] = {
+    "repeat-first": Task(
+        "RepeatFirst", {"delay": 12}, 60_000, "undiscounted_return", low=0.0, high=1.0
+    ),
+    "t-maze": Task("TMaze", {"length": 25}, 100_000, "undiscounted_return", low=1.95, high=4.0),
+    "count": Task("CountModulo", {"modulus": 4}, 60_000, "undiscounted_return", low=1.0, high=30.0),
+    "repeat-previous": Task(
+        RepeatPrevious,
+        {"symbols": 3, "copies": 16, "k": 3},
+        100_000,
+        "undiscounted_return",
+        low=-1 / 3,
+        high=1.0,
+    ),
+    "tiger": Task("Tiger", {}, 60_000, "discounted_return", low=-95.1, high=100.8),
+    "voicemail": Task("Voicemail", {}, 60_000, "discounted_return", low=-23.8, high=18.94),
+    "cart-pole": Task(
+        NoisyPositionCartPole, {"noise": 0.05}, 150_000, "undiscounted_return", low=40.0, high=200.0
+    ),
+    "healthcare": Task(
+        "HealthcareTreatment", _HEALTHCARE, 100_000, "discounted_return", low=0.0, high=1.0
+    ),
+    "machine": Task("MachineRepair", _MACHINE, 60_000, "discounted_return", low=33.2, high=53.08),
+    "cheese": Task(
+        "CheeseMaze",
+        {"goal_reward": 3.0, "max_steps": 60},
+        30_000,
+        "reward_per_step",
+        low=0.374,
+        high=0.698,
+    ),
+}
+
+
+def main() -> None:
+    for name, task in SEARCH_TASKS.items():
+        environment = task.make()
+        if isinstance(environment, AbstractFiniteEnvironment):
+            found = yardsticks(environment)
+            print(name, task.measure, f"memoryless {found.memoryless}", sep="\n  ")
+            print(f"  history optimum {found.history_optimal}\n  full state {found.full_state}")
+
+
+if __name__ == "__main__":
+    main()

@@ -64,6 +64,7 @@ RANGES: dict[str, dict[str, Draw]] = {
         "nu_scale": one_of(0.25, 0.5, 1.0),
     },
     "gru-ppo": _PPO | {"width": one_of(64, 128, 256)},
+    "mingru-ppo": _PPO | {"width": one_of(64, 128, 256)},
     "memoryless-ppo": _PPO,
 }
 #: Seeds that no result is reported for.

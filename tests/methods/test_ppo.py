@@ -14,7 +14,7 @@ from asmpg.experience import Rollouts, open_stream, play_rollouts
 from asmpg.gradients import generalised_advantages
 from asmpg.interop import Interface
 from asmpg.methods.critics import ReturnScale
-from asmpg.methods.ppo import ASMPPO, GRUPPO, MemorylessPPO
+from asmpg.methods.ppo import ASMPPO, GRUPPO, MemorylessPPO, MinGRUPPO
 from asmpg.policies import FilteredPolicy
 from asmpg.runs import RunConfig
 from asmpg.training import build_program
@@ -26,6 +26,7 @@ METHODS = {
     "asm-ppo, memory critic": ASMPPO(num_states=3, critic="memory", **SMALL),
     "asm-ppo, recurrent critic": ASMPPO(num_states=3, critic="gru", **SMALL),
     "gru-ppo": GRUPPO(width=5, **SMALL),
+    "mingru-ppo": MinGRUPPO(width=5, **SMALL),
     "memoryless-ppo": MemorylessPPO(**SMALL),
 }
 

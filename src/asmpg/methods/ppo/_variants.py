@@ -16,6 +16,7 @@ from asmpg.policies import (
     GRUPolicy,
     KernelTables,
     MemorylessPolicy,
+    MinGRUPolicy,
 )
 
 ActBy = Literal["sampling", "filtering"]
@@ -97,6 +98,26 @@ class GRUPPO(PPO):
 
     def make_policy(self, interface: Interface, key: Key[Array, ""]) -> GRUPolicy:
         return GRUPolicy(width=self.width, encoding=self.encoding(interface), key=key)
+
+
+class MinGRUPPO(PPO):
+    """PPO of a policy on two minimal gated recurrent units, whose gates read inputs alone.
+
+    A rollout is a parallel scan instead of a loop over its steps.
+    """
+
+    value_lambda: float | None = 0.98
+    learning_rate: float = 1e-3
+    adam_b2: float = 0.999
+    decay: float | None = 0.55
+    critic_learning_rate: float = 3e-3
+    width: int = structure(64)
+
+    def __check_init__(self):
+        check_integer("width", self.width, low=1, high=MOST_WIDTH)
+
+    def make_policy(self, interface: Interface, key: Key[Array, ""]) -> MinGRUPolicy:
+        return MinGRUPolicy(width=self.width, encoding=self.encoding(interface), key=key)
 
 
 class MemorylessPPO(PPO):

@@ -55,6 +55,10 @@ _PPO: dict[str, Draw] = {
     # The last one is none.
     "averaging": one_of(8.0, 1e6),
 }
+_RECURRENT: dict[str, Draw] = {
+    "width": one_of(64, 128, 256),
+    "keep_bias": one_of(-2.0, -1.0, 0.0, 1.0),
+}
 #: What is drawn for each method. Numbers that are leaves of a method are not compiled anew.
 RANGES: dict[str, dict[str, Draw]] = {
     "asm-ppo": _PPO
@@ -63,8 +67,8 @@ RANGES: dict[str, dict[str, Draw]] = {
         "table_learning_rate": log_uniform(0.01, 0.1),
         "nu_scale": one_of(0.25, 0.5, 1.0),
     },
-    "gru-ppo": _PPO | {"width": one_of(64, 128, 256)},
-    "mingru-ppo": _PPO | {"width": one_of(64, 128, 256)},
+    "gru-ppo": _PPO | _RECURRENT | {"orthogonal": one_of(False, True)},
+    "mingru-ppo": _PPO | _RECURRENT,
     "memoryless-ppo": _PPO,
 }
 #: Seeds that no result is reported for.

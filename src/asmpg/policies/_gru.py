@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, Shaped
 
-from asmpg.policies._networks import Encoding, Layers, linear_layers, scale_last
+from asmpg.policies._networks import Encoding, Layers, Number, linear_layers, scale_last
 from asmpg.policies._recurrent import RecurrentActor, RecurrentPolicy, history_inputs
 
 #: What acts for a `GRUPolicy`.
@@ -23,8 +23,9 @@ class HistoryEncoder(eqx.Module):
     r, u = sigmoid(W x + V h),  n = tanh(W' x + r * (V' h + v)),  h' = (1 - u) n + u h
     ```
 
-    Everything starts uniform in `+-1/sqrt(d)`; the memory of an episode starts at zero. The methods
-    take any batch.
+    Everything starts uniform in `+-1/sqrt(d)`, or, if `orthogonal`, the recurrent weights of each
+    gate as an orthogonal matrix; `keep_bias` is added to the bias of `u`. The memory of an episode
+    starts at zero. The methods take any batch.
     """
 
     input_weight: Float[Array, "gates n"]
@@ -39,13 +40,18 @@ class HistoryEncoder(eqx.Module):
         width: int,
         encoding: Encoding,
         key: Key[Array, ""],
+        orthogonal: bool = False,
+        keep_bias: Number = 0.0,
     ):
         """`width` is the dimension `d` of the memory."""
         size = encoding.observation_size + encoding.num_actions
         shape = (3 * width, size + width + 1)
         columns = jax.random.uniform(key, shape, minval=-(width**-0.5), maxval=width**-0.5)
         self.input_weight, self.recurrent_weight = columns[:, :size], columns[:, size:-1]
-        self.input_bias = columns[:, -1]
+        if orthogonal:
+            keys = jax.random.split(jax.random.fold_in(key, 1), 3)
+            self.recurrent_weight = jnp.concatenate([_rotation(width, key) for key in keys])
+        self.input_bias = columns[:, -1].at[width : 2 * width].add(keep_bias)
         self.candidate_bias = jnp.zeros(width)
         self.encoding = encoding
 
@@ -92,6 +98,11 @@ class HistoryEncoder(eqx.Module):
             self.encoding, observation, previous_action, first, self.input_weight.dtype
         )
         return inputs @ self.input_weight.T + self.input_bias
+
+
+def _rotation(width: int, key: Key[Array, ""]) -> Float[Array, "d d"]:
+    """A random orthogonal matrix."""
+    return jax.nn.initializers.orthogonal()(key, (width, width))
 
 
 def _advance(
@@ -191,10 +202,18 @@ class GRUPolicy(RecurrentPolicy):
         width: int,
         encoding: Encoding,
         key: Key[Array, ""],
+        orthogonal: bool = False,
+        keep_bias: Number = 0.0,
     ):
         """`width` is that of the recurrent state and of the layer on top."""
         encoder_key, layers_key = jax.random.split(key)
-        self.encoder = HistoryEncoder(width=width, encoding=encoding, key=encoder_key)
+        self.encoder = HistoryEncoder(
+            width=width,
+            encoding=encoding,
+            key=encoder_key,
+            orthogonal=orthogonal,
+            keep_bias=keep_bias,
+        )
         layers = linear_layers(layers_key, width, width, encoding.num_actions)
         self.layers = scale_last(layers, 0.01)
 

@@ -8,6 +8,7 @@ from jaxtyping import Array, Bool, Float, Int, Key, Shaped
 from asmpg.policies._networks import (
     Encoding,
     Layers,
+    Number,
     apply_layers,
     apply_linear,
     linear_layers,
@@ -28,15 +29,19 @@ class MinGRULayer(eqx.Module):
     ```
 
     with `g(v) = v + 1/2` for `v >= 0`, else `sigmoid(v)`, and `norm` the root mean square norm.
+    Weights and biases start uniform in `+-1/sqrt(d)`, `b` less `keep_bias`.
     """
 
     gates: eqx.nn.Linear
     mlp: Layers
     norms: Float[Array, "2 d"]
 
-    def __init__(self, width: int, *, key: Key[Array, ""]):
+    def __init__(self, width: int, *, key: Key[Array, ""], keep_bias: Number = 0.0):
         gates_key, mlp_key = jax.random.split(key)
-        self.gates = eqx.nn.Linear(width, 2 * width, key=gates_key)
+        gates = eqx.nn.Linear(width, 2 * width, key=gates_key)
+        assert gates.bias is not None
+        bias = gates.bias.at[:width].add(-keep_bias)
+        self.gates = eqx.tree_at(lambda gates: gates.bias, gates, bias)
         self.mlp = linear_layers(mlp_key, width, width, width)
         self.norms = jnp.ones((2, width))
 
@@ -70,12 +75,14 @@ class MinGRUEncoder(eqx.Module):
     norm: Float[Array, " d"]
     encoding: Encoding = eqx.field(static=True)
 
-    def __init__(self, *, width: int, encoding: Encoding, key: Key[Array, ""]):
+    def __init__(
+        self, *, width: int, encoding: Encoding, key: Key[Array, ""], keep_bias: Number = 0.0
+    ):
         """`width` is the dimension of the memory of each layer."""
         inputs_key, *keys = jax.random.split(key, 1 + _LAYERS)
         size = encoding.observation_size + encoding.num_actions
         self.inputs = eqx.nn.Linear(size, width, key=inputs_key)
-        self.layers = tuple(MinGRULayer(width, key=key) for key in keys)
+        self.layers = tuple(MinGRULayer(width, key=key, keep_bias=keep_bias) for key in keys)
         self.norm = jnp.ones(width)
         self.encoding = encoding
 
@@ -131,10 +138,14 @@ class MinGRUPolicy(RecurrentPolicy):
     encoder: MinGRUEncoder
     layers: Layers
 
-    def __init__(self, *, width: int, encoding: Encoding, key: Key[Array, ""]):
+    def __init__(
+        self, *, width: int, encoding: Encoding, key: Key[Array, ""], keep_bias: Number = 0.0
+    ):
         """`width` is that of each recurrent layer and of the layer on top."""
         encoder_key, layers_key = jax.random.split(key)
-        self.encoder = MinGRUEncoder(width=width, encoding=encoding, key=encoder_key)
+        self.encoder = MinGRUEncoder(
+            width=width, encoding=encoding, key=encoder_key, keep_bias=keep_bias
+        )
         layers = linear_layers(layers_key, width, width, encoding.num_actions)
         self.layers = scale_last(layers, 0.01)
 

@@ -44,7 +44,7 @@ def one_of(*values: Any) -> Draw:
 _PPO: dict[str, Draw] = {
     "learning_rate": log_uniform(2e-4, 4e-3),
     "critic_learning_rate": log_uniform(5e-4, 1e-2),
-    "gae_lambda": one_of(0.8, 0.9, 0.95, 0.98),
+    "gae_lambda": one_of(0.5, 0.8, 0.9, 0.95),
     # The last one is none.
     "decay": one_of(0.4, 0.7, 1.0, 1e3),
     "entropy_coefficient": one_of(0.0, 0.0, 0.003, 0.01, 0.03),
@@ -54,6 +54,8 @@ _PPO: dict[str, Draw] = {
     "adam_b2": one_of(0.99, 0.999),
     # The last one is none.
     "averaging": one_of(8.0, 1e6),
+    "critic_orthogonal": one_of(False, True),
+    "critic_keep_bias": one_of(-1.0, 0.0, 1.0),
 }
 _RECURRENT: dict[str, Draw] = {
     "width": one_of(64, 128, 256),

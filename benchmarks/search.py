@@ -44,7 +44,7 @@ def one_of(*values: Any) -> Draw:
 _PPO: dict[str, Draw] = {
     "learning_rate": log_uniform(2e-4, 4e-3),
     "critic_learning_rate": log_uniform(5e-4, 1e-2),
-    "gae_lambda": one_of(0.8, 0.9, 0.95, 0.98),
+    "gae_lambda": one_of(0.5, 0.8, 0.9, 0.95),
     # The last one is none.
     "decay": one_of(0.4, 0.7, 1.0, 1e3),
     "entropy_coefficient": one_of(0.0, 0.0, 0.003, 0.01, 0.03),
@@ -54,6 +54,12 @@ _PPO: dict[str, Draw] = {
     "adam_b2": one_of(0.99, 0.999),
     # The last one is none.
     "averaging": one_of(8.0, 1e6),
+    "critic_orthogonal": one_of(False, True),
+    "critic_keep_bias": one_of(-1.0, 0.0, 1.0),
+}
+_RECURRENT: dict[str, Draw] = {
+    "width": one_of(64, 128, 256),
+    "keep_bias": one_of(-2.0, -1.0, 0.0, 1.0),
 }
 #: What is drawn for each method. Numbers that are leaves of a method are not compiled anew.
 RANGES: dict[str, dict[str, Draw]] = {
@@ -63,13 +69,14 @@ RANGES: dict[str, dict[str, Draw]] = {
         "table_learning_rate": log_uniform(0.01, 0.1),
         "nu_scale": one_of(0.25, 0.5, 1.0),
     },
-    "gru-ppo": _PPO | {"width": one_of(64, 128, 256)},
+    "gru-ppo": _PPO | _RECURRENT | {"orthogonal": one_of(False, True)},
+    "mingru-ppo": _PPO | _RECURRENT,
     "memoryless-ppo": _PPO,
 }
 #: Seeds that no result is reported for.
 _FIRST_SEED = 70_000
 #: Evaluations of a run, after that of the start.
-_EVALUATIONS = 20
+_EVALUATIONS = 10
 #: What a worker has compiled is dropped after so many option sets.
 _SETS_KEPT = 20
 _ONE_THREAD = {

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from asmpg.methods import GRUPPO as GRUPPO
     from asmpg.methods import MemorylessPPO as MemorylessPPO
     from asmpg.methods import Method as Method
+    from asmpg.methods import MinGRUPPO as MinGRUPPO
     from asmpg.methods import register_method as register_method
     from asmpg.runs import RunConfig as RunConfig
     from asmpg.studies.executors import Executor as Executor
@@ -63,6 +64,7 @@ _HOME = {
     "GRUPPO": "asmpg.methods",
     "MemorylessPPO": "asmpg.methods",
     "Method": "asmpg.methods",
+    "MinGRUPPO": "asmpg.methods",
     "Progress": "asmpg.training",
     "RunConfig": "asmpg.runs",
     "TrainingError": "asmpg._support.errors",

@@ -80,8 +80,8 @@ def train(
         tensorboard: Write logs for TensorBoard into the folder of the run.
         quiet: Show no progress.
         trust: With --resume, import the module that the run's environment names, module:Name-v0.
-        method: asm-ppo (recommended), gru-ppo, memoryless-ppo, asmpg (as in the
-            paper), asmpg-marginal, ais-kl, ais-mmd, ais-kl-fixed or ais-mmd-fixed.
+        method: asm-ppo (recommended), gru-ppo, mingru-ppo, memoryless-ppo, asmpg (as in
+            the paper), asmpg-marginal, ais-kl, ais-mmd, ais-kl-fixed or ais-mmd-fixed.
         num_states: Number of agent states.
         hidden: Base width of the hidden layers.
         objective: Discounted return (Algorithm 2) or undiscounted return (Algorithm 1).

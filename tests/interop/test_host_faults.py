@@ -257,6 +257,7 @@ def test_only_our_line_is_printed(tmp_path):
         ("asm-ppo", {"num_states": 8, "policy": "matrix"}),
         ("asmpg", {"num_states": 2, "policy": "joint"}),
         ("asmpg", {"num_states": 2, "policy": "mlp"}),
+        ("mingru-ppo", {}),
         ("memoryless-ppo", {}),
         ("ais-kl", {"dimension": 3}),
     ],

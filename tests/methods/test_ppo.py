@@ -14,7 +14,7 @@ from asmpg.experience import Rollouts, open_stream, play_rollouts
 from asmpg.gradients import generalised_advantages
 from asmpg.interop import Interface
 from asmpg.methods.critics import ReturnScale
-from asmpg.methods.ppo import ASMPPO, GRUPPO, MemorylessPPO
+from asmpg.methods.ppo import ASMPPO, GRUPPO, MemorylessPPO, MinGRUPPO
 from asmpg.policies import FilteredPolicy
 from asmpg.runs import RunConfig
 from asmpg.training import build_program
@@ -26,6 +26,7 @@ METHODS = {
     "asm-ppo, memory critic": ASMPPO(num_states=3, critic="memory", **SMALL),
     "asm-ppo, recurrent critic": ASMPPO(num_states=3, critic="gru", **SMALL),
     "gru-ppo": GRUPPO(width=5, **SMALL),
+    "mingru-ppo": MinGRUPPO(width=5, **SMALL),
     "memoryless-ppo": MemorylessPPO(**SMALL),
 }
 
@@ -234,6 +235,21 @@ def test_average_is_what_acts():
     one, two = control(first.policy), control(second.policy)
     np.testing.assert_allclose(control(first.average), one, atol=1e-6)
     np.testing.assert_allclose(control(second.average), (one + 3 * two) / 4, atol=1e-6)
+
+
+@pytest.mark.parametrize("method", [ASMPPO, GRUPPO])
+def test_critics_start_as_asked_for(method):
+    """Orthogonal, and keeping less; the policy is what it was."""
+    environment = make("TMaze", length=2)
+    plain = initialise(method(), environment, jax.random.key(0))
+    asked = method(critic_orthogonal=True, critic_keep_bias=-2.0)
+    other = initialise(asked, environment, jax.random.key(0))
+    weight = other.critic.encoder.recurrent_weight[:64]
+    np.testing.assert_allclose(weight @ weight.T, np.eye(64), atol=1e-5)
+    difference = other.critic.encoder.input_bias - plain.critic.encoder.input_bias
+    np.testing.assert_allclose(difference, np.repeat([0.0, -2.0, 0.0], 64), atol=1e-6)
+    for one, two in zip(jax.tree.leaves(plain.policy), jax.tree.leaves(other.policy), strict=True):
+        np.testing.assert_array_equal(one, two)
 
 
 @pytest.mark.usefixtures("as_user")

@@ -248,6 +248,7 @@ def test_what_is_not_in_the_style_of_gymnax():
         (asmpg.ASMPG(), "asmpg"),
         (asmpg.ASMPPO(), "asm-ppo"),
         (asmpg.GRUPPO(), "gru-ppo"),
+        (asmpg.MinGRUPPO(), "mingru-ppo"),
         (asmpg.MemorylessPPO(), "memoryless-ppo"),
         (asmpg.AIS(variant="mmd"), "ais-mmd"),
     ],

@@ -11,13 +11,13 @@ from asmpg.interop import Interface
 from asmpg.methods import ASMPG
 from asmpg.methods._kernels import kernel_maker
 from asmpg.methods.ais import AIS
-from asmpg.methods.ppo import ASMPPO, GRUPPO, MemorylessPPO
+from asmpg.methods.ppo import ASMPPO, GRUPPO, MemorylessPPO, MinGRUPPO
 from asmpg.policies import Encoding
 from asmpg.runs import RunConfig
 from asmpg.studies import load_study
 from asmpg.training import build_program
 
-METHODS = (ASMPG, ASMPPO, GRUPPO, MemorylessPPO, AIS)
+METHODS = (ASMPG, ASMPPO, GRUPPO, MinGRUPPO, MemorylessPPO, AIS)
 NINES = int("9" * 30)
 pytestmark = pytest.mark.usefixtures("as_user")
 
@@ -87,6 +87,7 @@ def test_huge_values_are_told_in_a_short_line():
         (ASMPG, {"critic_width": 65_537}, "critic_width must be an integer in"),
         (ASMPPO, {"num_states": NINES}, "num_states must be an integer in"),
         (GRUPPO, {"width": NINES}, "width must be an integer in"),
+        (MinGRUPPO, {"width": 0}, "width must be an integer in"),
         (AIS, {"dimension": NINES}, "dimension must be an integer in"),
         (AIS, {"head_width": 0}, "head_width must be an integer in"),
     ],

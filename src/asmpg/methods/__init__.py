@@ -17,3 +17,4 @@ from asmpg.methods.ais import AIS as AIS
 from asmpg.methods.ppo import ASMPPO as ASMPPO
 from asmpg.methods.ppo import GRUPPO as GRUPPO
 from asmpg.methods.ppo import MemorylessPPO as MemorylessPPO
+from asmpg.methods.ppo import MinGRUPPO as MinGRUPPO

@@ -9,7 +9,7 @@ from asmpg._support.checks import check_integer, check_one_of
 from asmpg.methods._asmpg import ASMPG
 from asmpg.methods._method import Method
 from asmpg.methods.ais import AIS
-from asmpg.methods.ppo import ASMPPO, GRUPPO, MemorylessPPO
+from asmpg.methods.ppo import ASMPPO, GRUPPO, MemorylessPPO, MinGRUPPO
 
 
 class Preset(NamedTuple):
@@ -52,6 +52,7 @@ _QUICK = {"steps": 150_000, "evaluate_every": 5_000}
 PRESETS = {
     "asm-ppo": Preset(ASMPPO, {}, **_QUICK),
     "gru-ppo": Preset(GRUPPO, {}, **_QUICK),
+    "mingru-ppo": Preset(MinGRUPPO, {}, **_QUICK),
     "memoryless-ppo": Preset(MemorylessPPO, {}, **_QUICK),
     "asmpg": Preset(ASMPG, {}),
     "asmpg-marginal": Preset(ASMPG, _ASMPG_MARGINAL, 300_000),

@@ -12,6 +12,9 @@ from asmpg.policies._filter import FilterActor as FilterActor
 from asmpg.policies._filter import FilterMemory as FilterMemory
 from asmpg.policies._filter import filter_actions as filter_actions
 from asmpg.policies._filter import filter_actor as filter_actor
+from asmpg.policies._gru import GRUActor as GRUActor
+from asmpg.policies._gru import GRUPolicy as GRUPolicy
+from asmpg.policies._gru import HistoryEncoder as HistoryEncoder
 from asmpg.policies._history_policy import FilteredPolicy as FilteredPolicy
 from asmpg.policies._history_policy import HistoryPolicy as HistoryPolicy
 from asmpg.policies._kernel_tables import AgentMemory as AgentMemory
@@ -19,6 +22,8 @@ from asmpg.policies._kernel_tables import KernelTables as KernelTables
 from asmpg.policies._kernel_tables import Window as Window
 from asmpg.policies._kernel_tables import every_input as every_input
 from asmpg.policies._memoryless import MemorylessPolicy as MemorylessPolicy
+from asmpg.policies._min_gru import MinGRUEncoder as MinGRUEncoder
+from asmpg.policies._min_gru import MinGRUPolicy as MinGRUPolicy
 from asmpg.policies._network_kernels import MatrixPolicy as MatrixPolicy
 from asmpg.policies._network_kernels import MLPPolicy as MLPPolicy
 from asmpg.policies._networks import Activation as Activation
@@ -30,10 +35,9 @@ from asmpg.policies._networks import linear_layers as linear_layers
 from asmpg.policies._networks import scale_last as scale_last
 from asmpg.policies._policy import ASMPolicy as ASMPolicy
 from asmpg.policies._policy import log_probability as log_probability
-from asmpg.policies._recurrent import GRUActor as GRUActor
-from asmpg.policies._recurrent import GRUPolicy as GRUPolicy
-from asmpg.policies._recurrent import HistoryEncoder as HistoryEncoder
+from asmpg.policies._recurrent import RecurrentActor as RecurrentActor
 from asmpg.policies._recurrent import RecurrentMemory as RecurrentMemory
+from asmpg.policies._recurrent import RecurrentPolicy as RecurrentPolicy
 from asmpg.policies._tabular import JointTabularPolicy as JointTabularPolicy
 from asmpg.policies._tabular import TabularPolicy as TabularPolicy
 from asmpg.policies._tabular import TimeIndexedPolicy as TimeIndexedPolicy

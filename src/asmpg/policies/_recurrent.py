@@ -1,8 +1,6 @@
-"""A recurrent network over histories: the policy that a finite memory competes with; critics."""
+"""Policies on recurrent networks, whichever they are: what a finite memory competes with."""
 
-import functools
-from collections.abc import Callable
-from typing import Any
+import abc
 
 import equinox as eqx
 import jax
@@ -13,171 +11,7 @@ from asmpg.policies._actor import Actor, draw
 from asmpg.policies._filter import ActionDistributions
 from asmpg.policies._history_policy import HistoryPolicy
 from asmpg.policies._kernel_tables import AgentMemory
-from asmpg.policies._networks import Encoding, Layers, apply_layers, linear_layers, scale_last
-
-
-class HistoryEncoder(eqx.Module):
-    """A gated recurrent unit (Cho et al., 2014) that reads `(O_t, A_{t-1})`.
-
-    ```
-    r, u = sigmoid(W x + V h),  n = tanh(W' x + r * (V' h + v)),  h' = (1 - u) n + u h
-    ```
-
-    Everything starts uniform in `+-1/sqrt(d)`; the memory of an episode starts at zero. The methods
-    take any batch.
-    """
-
-    input_weight: Float[Array, "gates n"]
-    input_bias: Float[Array, " gates"]
-    recurrent_weight: Float[Array, "gates d"]
-    candidate_bias: Float[Array, " d"]
-    encoding: Encoding = eqx.field(static=True)
-
-    def __init__(
-        self,
-        *,
-        width: int,
-        encoding: Encoding,
-        key: Key[Array, ""],
-    ):
-        """`width` is the dimension `d` of the memory."""
-        size = encoding.observation_size + encoding.num_actions
-        shape = (3 * width, size + width + 1)
-        columns = jax.random.uniform(key, shape, minval=-(width**-0.5), maxval=width**-0.5)
-        self.input_weight, self.recurrent_weight = columns[:, :size], columns[:, size:-1]
-        self.input_bias = columns[:, -1]
-        self.candidate_bias = jnp.zeros(width)
-        self.encoding = encoding
-
-    @property
-    def width(self) -> int:
-        """The dimension of the memory."""
-        return self.recurrent_weight.shape[1]
-
-    def step(
-        self,
-        hidden: Float[Array, "*batch d"],
-        observation: Shaped[Array, "*batch_and_observation"],
-        previous_action: Int[Array, "*batch"],
-        first: Bool[Array, "*batch"],
-    ) -> Float[Array, "*batch d"]:
-        """Take in `O_t`; where `first`, what was remembered and done before is forgotten."""
-        drive = self._drive(observation, previous_action, first)
-        return _advance(
-            hidden,
-            ~first,
-            drive,
-            functools.partial(_recurrent_part, self.recurrent_weight, self.candidate_bias),
-        )
-
-    def along(
-        self,
-        hidden: Float[Array, "N d"],
-        observations: Shaped[Array, "T N *observation"],
-        previous_actions: Int[Array, "T N"],
-        first: Bool[Array, "T N"],
-    ) -> Float[Array, "T N d"]:
-        """The memories after each of `T` observations."""
-        drive = self._drive(observations, previous_actions, first)
-        return _along(self.recurrent_weight, self.candidate_bias, hidden, ~first, drive)
-
-    def _drive(
-        self,
-        observation: Shaped[Array, "*batch_and_observation"],
-        previous_action: Int[Array, "*batch"],
-        first: Bool[Array, "*batch"],
-    ) -> Float[Array, "*batch gates"]:
-        """The part of the gates that does not depend on the memory."""
-        real = self.input_weight.dtype
-        seen = self.encoding.observation(observation, real)
-        action = self.encoding.action(previous_action, real)
-        inputs = jnp.concatenate([seen, jnp.where(first[..., None], 0, action)], axis=-1)
-        return inputs @ self.input_weight.T + self.input_bias
-
-
-def _advance(
-    hidden: Float[Array, "*batch d"],
-    goes_on: Bool[Array, "*batch"],
-    drive: Float[Array, "*batch gates"],
-    recurrent: Callable[[Float[Array, "*batch d"]], Float[Array, "*batch gates"]],
-) -> Float[Array, "*batch d"]:
-    """One step; `recurrent` is the part of the gates that depends on the memory."""
-    hidden = jnp.where(goes_on[..., None], hidden, 0)
-    reset_drive, keep_drive, candidate_drive = jnp.split(drive, 3, axis=-1)
-    reset, keep, inner = jnp.split(recurrent(hidden), 3, axis=-1)
-    reset = jax.nn.sigmoid(reset_drive + reset)
-    keep = jax.nn.sigmoid(keep_drive + keep)
-    candidate = jnp.tanh(candidate_drive + reset * inner)
-    return (1 - keep) * candidate + keep * hidden
-
-
-def _recurrent_part(
-    weight: Float[Array, "gates d"], bias: Float[Array, " d"], hidden: Float[Array, "*batch d"]
-) -> Float[Array, "*batch gates"]:
-    gates = hidden @ weight.T
-    return gates.at[..., -len(bias) :].add(bias)
-
-
-@jax.custom_vjp
-def _along(
-    weight: Float[Array, "gates d"],
-    bias: Float[Array, " d"],
-    hidden: Float[Array, "N d"],
-    goes_on: Bool[Array, "T N"],
-    drive: Float[Array, "T N gates"],
-) -> Float[Array, "T N d"]:
-    """The memories along `T` steps.
-
-    Left to itself, autodiff adds up the gradient of the weights step by step; here it is one
-    product over all steps, from the gradients of what the weights contributed to each.
-    """
-    return _scan(weight, bias, hidden, goes_on, drive, jnp.zeros_like(drive))
-
-
-def _scan(
-    weight: Float[Array, "gates d"],
-    bias: Float[Array, " d"],
-    hidden: Float[Array, "N d"],
-    goes_on: Bool[Array, "T N"],
-    drive: Float[Array, "T N gates"],
-    added: Float[Array, "T N gates"],
-) -> Float[Array, "T N d"]:
-    """The memories, with `added` to the recurrent part of the gates at each step."""
-
-    def step(
-        hidden: Float[Array, "N d"], row: tuple[Array, Array, Array]
-    ) -> tuple[Float[Array, "N d"], Float[Array, "N d"]]:
-        goes_on, drive, added = row
-        hidden = _advance(
-            hidden, goes_on, drive, lambda hidden: _recurrent_part(weight, bias, hidden) + added
-        )
-        return hidden, hidden
-
-    return jax.lax.scan(step, hidden, (goes_on, drive, added))[1]
-
-
-def _along_forward(
-    weight: Array, bias: Array, hidden: Array, goes_on: Array, drive: Array
-) -> tuple[Array, tuple[Any, ...]]:
-    memories, pull_back = jax.vjp(
-        lambda hidden, drive, added: _scan(weight, bias, hidden, goes_on, drive, added),
-        hidden,
-        drive,
-        jnp.zeros_like(drive),
-    )
-    earlier = jnp.concatenate([hidden[None], memories[:-1]])
-    return memories, (pull_back, jnp.where(goes_on[..., None], earlier, 0))
-
-
-def _along_backward(kept: tuple[Any, ...], slope: Array) -> tuple[Array | None, ...]:
-    pull_back, before = kept
-    hidden, drive, added = pull_back(slope)
-    weight = jnp.einsum("tng,tnd->gd", added, before)
-    bias = added[..., -before.shape[-1] :].sum(axis=(0, 1))
-    return weight, bias, hidden, None, drive
-
-
-_along.defvjp(_along_forward, _along_backward)
+from asmpg.policies._networks import Encoding, Layers, apply_layers
 
 
 class RecurrentMemory(eqx.Module):
@@ -188,33 +22,37 @@ class RecurrentMemory(eqx.Module):
     time: Int[Array, "*batch"]
 
 
-class GRUPolicy(HistoryPolicy):
-    """Softmax of a tanh layer on the state of a `HistoryEncoder`; starts near uniform."""
+class RecurrentPolicy(HistoryPolicy):
+    """Softmax of a tanh layer on the features that a recurrent network has of the history."""
 
-    encoder: HistoryEncoder
-    layers: Layers
+    layers: eqx.AbstractVar[Layers]
 
-    def __init__(
+    @abc.abstractmethod
+    def step(
         self,
-        *,
-        width: int,
-        encoding: Encoding,
-        key: Key[Array, ""],
-    ):
-        """`width` is that of the recurrent state and of the layer on top."""
-        encoder_key, layers_key = jax.random.split(key)
-        self.encoder = HistoryEncoder(width=width, encoding=encoding, key=encoder_key)
-        layers = linear_layers(layers_key, width, width, encoding.num_actions)
-        self.layers = scale_last(layers, 0.01)
+        hidden: Float[Array, "*batch d"],
+        observation: Shaped[Array, "*batch_and_observation"],
+        previous_action: Int[Array, "*batch"],
+        first: Bool[Array, "*batch"],
+    ) -> tuple[Float[Array, "*batch d"], Float[Array, "*batch n"]]:
+        """Take in `O_t`: the recurrent state, and the features.
 
-    def actor(self, *, greedy: bool = False) -> "GRUActor":
+        Where `first`, what was remembered and done before is forgotten.
+        """
+
+    @abc.abstractmethod
+    def along(
+        self,
+        hidden: Float[Array, "N d"],
+        observations: Shaped[Array, "T N *observation"],
+        previous_actions: Int[Array, "T N"],
+        first: Bool[Array, "T N"],
+    ) -> tuple[Float[Array, "T N d"], Float[Array, "T N n"]]:
+        """What `step` gives at each of `T` observations."""
+
+    def actor(self, *, greedy: bool = False) -> "RecurrentActor":
         """Acts on the recurrent state."""
-        return GRUActor(self, greedy)
-
-    @property
-    def memory_size(self) -> int:
-        """That of the recurrent state."""
-        return self.encoder.width
+        return RecurrentActor(self, greedy)
 
     def distributions(
         self,
@@ -225,27 +63,27 @@ class GRUPolicy(HistoryPolicy):
     ) -> ActionDistributions:
         """Run the network along the histories; what is remembered are its states."""
         del actions
-        after = self.encoder.along(memory.hidden, observations, past.action, past.first)
+        after, features = self.along(memory.hidden, observations, past.action, past.first)
         earlier = jnp.concatenate([memory.hidden[None], after[:-1]])
         before = jnp.where(past.first[..., None], 0, earlier)
-        return ActionDistributions(self.log_probabilities(after), before, after)
+        return ActionDistributions(self.log_probabilities(features), before, after)
 
-    def log_probabilities(self, hidden: Float[Array, "*batch d"]) -> Float[Array, "*batch A"]:
-        """`log p(a)` in a recurrent state."""
-        return jax.nn.log_softmax(apply_layers(self.layers, hidden))
+    def log_probabilities(self, features: Float[Array, "*batch n"]) -> Float[Array, "*batch A"]:
+        """`log p(a)` after a history with these features."""
+        return jax.nn.log_softmax(apply_layers(self.layers, features))
 
 
-class GRUActor(Actor[RecurrentMemory]):
+class RecurrentActor(Actor[RecurrentMemory]):
     """Draws actions from the network's distribution."""
 
-    policy: GRUPolicy
+    policy: RecurrentPolicy
     greedy: bool = eqx.field(static=True)
 
     def start(self, key: Key[Array, ""]) -> RecurrentMemory:
         """A state of zeros."""
         del key
         zero = jnp.zeros((), jnp.int32)
-        return RecurrentMemory(jnp.zeros(self.policy.encoder.width), zero, zero)
+        return RecurrentMemory(jnp.zeros(self.policy.memory_size), zero, zero)
 
     def act(
         self,
@@ -256,9 +94,21 @@ class GRUActor(Actor[RecurrentMemory]):
     ) -> RecurrentMemory:
         """Take in the observation and draw an action. Rewards are not looked at."""
         del reward
-        hidden = self.policy.encoder.step(
-            memory.hidden, observation, memory.action, memory.time == 0
-        )
-        probabilities = jnp.exp(self.policy.log_probabilities(hidden))
+        first = memory.time == 0
+        hidden, features = self.policy.step(memory.hidden, observation, memory.action, first)
+        probabilities = jnp.exp(self.policy.log_probabilities(features))
         action = draw(probabilities, uniforms[1], greedy=self.greedy)
         return RecurrentMemory(hidden, action, memory.time + 1)
+
+
+def history_inputs(
+    encoding: Encoding,
+    observation: Shaped[Array, "*batch_and_observation"],
+    previous_action: Int[Array, "*batch"],
+    first: Bool[Array, "*batch"],
+    dtype: jnp.dtype,
+) -> Float[Array, "*batch n"]:
+    """What a network reads at each step: `O_t`, and `A_{t-1}`, zeros where there was none."""
+    seen = encoding.observation(observation, dtype)
+    action = encoding.action(previous_action, dtype)
+    return jnp.concatenate([seen, jnp.where(first[..., None], 0, action)], axis=-1)

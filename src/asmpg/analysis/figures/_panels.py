@@ -33,6 +33,7 @@ _KNOWN = {
     "asmpg-marginal": Style("#111111", _SOLID, "D", ".."),
     "asm-ppo": Style("#009E73", _MIXED, "v", "xx"),
     "gru-ppo": Style("#CC79A7", _DASHED, "P", "++"),
+    "mingru-ppo": Style("#8C4A73", _MIXED, "d", "+"),
     "memoryless-ppo": Style("#888888", _DOTTED, "X", "--"),
     "ais-kl": Style("#D55E00", _DASHED, "s", "//"),
     "ais-mmd": Style("#E69F00", _MIXED, "^", "\\\\"),

@@ -14,6 +14,7 @@ from asmpg.policies import (
     Encoding,
     HistoryEncoder,
     Layers,
+    Number,
     apply_layers,
     linear_layers,
 )
@@ -65,13 +66,22 @@ class RecurrentCritic(Critic):
         memory_size: int,
         encoding: Encoding,
         key: Key[Array, ""],
+        orthogonal: bool = False,
+        keep_bias: Number = 0.0,
     ):
         """`width` is that of the recurrent memory and of the layer on top.
 
-        `memory_size` is the length of the policy's memory, or 0 to do without it.
+        `memory_size` is the length of the policy's memory, or 0 to do without it; `orthogonal` and
+        `keep_bias` say how the `HistoryEncoder` starts.
         """
         encoder_key, layers_key = jax.random.split(key)
-        self.encoder = HistoryEncoder(width=width, encoding=encoding, key=encoder_key)
+        self.encoder = HistoryEncoder(
+            width=width,
+            encoding=encoding,
+            key=encoder_key,
+            orthogonal=orthogonal,
+            keep_bias=keep_bias,
+        )
         self.layers = linear_layers(layers_key, width + memory_size, width, 1)
         self.memory_size = memory_size
 

@@ -66,7 +66,9 @@ class PPO(Method[PPOLearner]):
 
     The `critic` is a recurrent network (`"gru"`), a network on the policy's own memory
     (`"memory"`), or a recurrent one that reads that as well (`"both"`); `"auto"` is `"both"` where
-    observations are finite, else `"gru"`. A function of your own makes any other `Critic`.
+    observations are finite, else `"gru"`. Its recurrent weights start orthogonal if
+    `critic_orthogonal`, and `critic_keep_bias` is added to the bias of the gate that keeps its
+    memory. A function of your own makes any other `Critic`.
     """
 
     learned: ClassVar[str] = "average"
@@ -96,6 +98,8 @@ class PPO(Method[PPOLearner]):
     target_kl: float | None = None
     critic: CriticKind | CriticFactory = structure("auto")
     critic_width: int = structure(64)
+    critic_orthogonal: bool = structure(False)
+    critic_keep_bias: float = 0.0
     critic_learning_rate: float = 4e-3
     return_scale_decay: float = 0.9
     observation_scale: tuple[float, ...] | None = structure(None)
@@ -125,6 +129,7 @@ class PPO(Method[PPOLearner]):
         ):
             if getattr(self, name) is not None:
                 check_number(name, getattr(self, name), low=0)
+        check_number("critic_keep_bias", self.critic_keep_bias)
         if self.decay is not None:
             check_number("decay", self.decay, low=1e-3)
         if not callable(self.critic):
@@ -205,7 +210,9 @@ class PPO(Method[PPOLearner]):
         }
         if kind == "memory":
             return MemoryCritic(MemoryValue(**options))
-        return RecurrentCritic(**options)
+        return RecurrentCritic(
+            **options, orthogonal=self.critic_orthogonal, keep_bias=self.critic_keep_bias
+        )
 
     def _evaluate(
         self, learner: PPOLearner, experience: Experience

@@ -16,6 +16,7 @@ from asmpg.policies import (
     GRUPolicy,
     KernelTables,
     MemorylessPolicy,
+    MinGRUPolicy,
 )
 
 ActBy = Literal["sampling", "filtering"]
@@ -86,7 +87,9 @@ class ASMPPO(PPO):
 class GRUPPO(PPO):
     """PPO of a policy on a gated recurrent unit: what a finite memory competes with.
 
-    Some rates have defaults of their own, which suit it better.
+    Some rates have defaults of their own, which suit it better. The recurrent weights start
+    `orthogonal` if asked for; `keep_bias` is added to the bias of the gate that keeps what was
+    remembered: above 0 a fresh memory lasts longer, below it takes in more of what is new.
     """
 
     value_lambda: float | None = 0.98
@@ -95,12 +98,44 @@ class GRUPPO(PPO):
     decay: float | None = 0.55
     critic_learning_rate: float = 3e-3
     width: int = structure(64)
+    orthogonal: bool = structure(False)
+    keep_bias: float = 0.0
 
     def __check_init__(self):
         check_integer("width", self.width, low=1, high=MOST_WIDTH)
+        check_number("keep_bias", self.keep_bias)
 
     def make_policy(self, interface: Interface, key: Key[Array, ""]) -> GRUPolicy:
-        return GRUPolicy(width=self.width, encoding=self.encoding(interface), key=key)
+        return GRUPolicy(
+            width=self.width,
+            encoding=self.encoding(interface),
+            key=key,
+            orthogonal=self.orthogonal,
+            keep_bias=self.keep_bias,
+        )
+
+
+class MinGRUPPO(PPO):
+    """PPO of a policy on two minimal gated recurrent units, whose gates read inputs alone.
+
+    A rollout is a parallel scan instead of a loop over its steps. `keep_bias` is as in `GRUPPO`.
+    """
+
+    value_lambda: float | None = 0.98
+    learning_rate: float = 1e-3
+    adam_b2: float = 0.999
+    decay: float | None = 0.55
+    critic_learning_rate: float = 3e-3
+    width: int = structure(64)
+    keep_bias: float = 0.0
+
+    def __check_init__(self):
+        check_integer("width", self.width, low=1, high=MOST_WIDTH)
+        check_number("keep_bias", self.keep_bias)
+
+    def make_policy(self, interface: Interface, key: Key[Array, ""]) -> MinGRUPolicy:
+        encoding = self.encoding(interface)
+        return MinGRUPolicy(width=self.width, encoding=encoding, key=key, keep_bias=self.keep_bias)
 
 
 class MemorylessPPO(PPO):

@@ -135,9 +135,7 @@ class Experience(eqx.Module):
         state = jnp.zeros_like(action)
         if hasattr(self.memories, "state"):
             state = jnp.concatenate([self.start.state[None], self.memories.state[:-1]])
-        window = windows_along(
-            getattr(self.start, "window", None), self.observations, self.actions
-        )
+        window = windows_along(getattr(self.start, "window", None), self.observations, self.actions)
         return AgentMemory(state, action, self.time, window)
 
     def returns(self, discount: float | Float[Array, ""]) -> Float[Array, " N"]:

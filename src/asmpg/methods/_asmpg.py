@@ -28,7 +28,7 @@ from asmpg.interop import Interface
 from asmpg.methods._kernels import (
     KernelFactory,
     PolicyKind,
-    check_policy,
+    check_kernels,
     encoding_of,
     kernel_maker,
 )
@@ -63,8 +63,9 @@ class ASMPG(Method[Learner]):
     Past the paper: `estimator="marginal"` integrates the agent state out, a `baseline` is taken off
     the weights (all of these leave the estimate unbiased), `normalise` divides the weights by their
     root mean square (biased), the barrier may fade over the share `barrier_fade` of the run, `nu`
-    may start sharper (`nu_scale`) or inclined to `stay`, and logits that are parameters themselves
-    may have a rate of their own.
+    may start sharper (`nu_scale`) or in `groups` of agent states that are kept for `hold` steps,
+    actions may depend on a `window` of observations, and logits that are parameters themselves may
+    have a rate of their own.
     """
 
     metric_names: ClassVar[tuple[str, ...]] = ("gradient_norm", "nu_entropy", "phi_entropy")
@@ -81,7 +82,9 @@ class ASMPG(Method[Learner]):
     policy: PolicyKind | KernelFactory = structure("mlp")
     time_indexed: bool = structure(False)
     nu_scale: float = 1.0
-    stay: float = 0.0
+    groups: int = structure(1)
+    hold: float = 100.0
+    window: int = structure(0)
     optimiser: Optimiser = structure("adam")
     learning_rate: float = 1e-3
     table_learning_rate: float | None = None
@@ -98,8 +101,6 @@ class ASMPG(Method[Learner]):
     def __check_init__(self):
         if self.num_states is not None:
             check_integer("num_states", self.num_states, low=1, high=MOST_STATES)
-        if self.hidden is not None:
-            check_integer("hidden", self.hidden, low=1, high=MOST_WIDTH)
         check_one_of("objective", self.objective, ("discounted", "episodic"))
         check_number("discount", self.discount, low=0, high=1)
         check_integer("episodes_per_update", self.episodes_per_update, low=1)
@@ -110,9 +111,16 @@ class ASMPG(Method[Learner]):
                 "episodes_per_update must be at least 2 for baseline='leave-one-out', "
                 f"got {self.episodes_per_update}"
             )
-        check_number("nu_scale", self.nu_scale, low=0)
-        check_number("stay", self.stay)
-        check_policy(self.policy, self.stay)
+        check_kernels(
+            self.policy,
+            hidden=self.hidden,
+            nu_scale=self.nu_scale,
+            groups=self.groups,
+            hold=self.hold,
+            window=self.window,
+        )
+        if self.time_indexed and self.window:
+            raise ValueError(f"window must be 0 for time_indexed=True, got {self.window}")
         check_one_of("activation", self.activation, ("relu", "tanh"))
         check_one_of("optimiser", self.optimiser, ("adam", "sgd"))
         check_number("learning_rate", self.learning_rate, low=0)
@@ -147,7 +155,9 @@ class ASMPG(Method[Learner]):
             activation=self.activation,
             encoding=encoding_of(interface, self.observation_scale),
             nu_scale=self.nu_scale,
-            stay=self.stay,
+            groups=self.groups,
+            hold=self.hold,
+            window=self.window,
         )
         policy_key, critic_key = jax.random.split(key)
         if self.time_indexed:

@@ -1,5 +1,6 @@
 """Which kernels a method trains, by name, and how their networks are shown an environment."""
 
+import functools
 from collections.abc import Callable
 from typing import Literal
 
@@ -7,7 +8,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from asmpg._support.checks import check_one_of
+from asmpg._support.checks import (
+    MOST_STATES,
+    MOST_WIDTH,
+    check_integer,
+    check_number,
+    check_one_of,
+)
 from asmpg.environments import PAPER_ENVIRONMENTS, Discrete, paper_sizes
 from asmpg.interop import Interface
 from asmpg.policies import (
@@ -48,6 +55,9 @@ POLICY_KINDS: tuple[PolicyKind, ...] = ("auto", "mlp", "tabular", "joint", "matr
 _MOST_BYTES = 4 * 2**30
 #: Width of the hidden layers where the paper has no number.
 _HIDDEN = 64
+_LONGEST_WINDOW = 1_000_000
+#: Of a usual rollout, to tell how much a window takes up.
+_STEPS_AT_ONCE = 1024
 
 
 def kernel_maker(
@@ -59,47 +69,71 @@ def kernel_maker(
     activation: Activation,
     encoding: Encoding,
     nu_scale: Number,
-    hold: Number = 0.0,
-    groups: int = 4,
-    window: int = 0,
-    window_scale: Number = 0.0,
-    window_width: int = 64,
-    nu_reads_window: bool = False,
+    groups: int,
+    hold: Number,
+    window: int,
 ) -> Callable[[Key[Array, ""]], ASMPolicy]:
     """A function from keys to fresh kernels.
 
     `"auto"` is `"tabular"` where observations are finite, else `"matrix"`. `nu_scale` says how far
-    from uniform `nu` starts, 1 being the default of each kind.
+    from uniform `nu` starts, 1 being the default of each kind; `groups` and `hold` are as in
+    `starting_bias`. A `window` of recent observations is shown to `phi`.
     """
-    if window:
-        reads = nu_reads_window and encoding.num_observations is None
-        shown = encoding
-        if reads:
-            scale = encoding.observation_scale
-            shown = Encoding(encoding.num_actions, None, (1.0,) * window_size(encoding, window))
-        make_hidden = kernel_maker(interface, kind, num_states=num_states, hidden=hidden, activation=activation, encoding=shown, nu_scale=nu_scale, hold=hold, groups=groups)
-
-        def make(key):
-            hidden_key, window_key = jax.random.split(key)
-            return WindowPolicy(make_hidden(hidden_key), window=window, encoding=encoding, width=window_width, scale=window_scale, nu_reads_window=reads, key=window_key)
-        return make
-    if kind == "auto":
-        kind = "matrix" if encoding.num_observations is None else "tabular"
     states = number_of_states(interface.name, num_states)
     if callable(kind):
-        factory = kind
-        return lambda key: factory(interface, states, key)
-    bias = starting_bias(states, hold=hold, groups=groups)
+        make_hidden = functools.partial(kind, interface, states)
+    else:
+        make_hidden = _hidden_maker(
+            interface,
+            kind,
+            states=states,
+            hidden=hidden,
+            activation=activation,
+            encoding=encoding,
+            nu_scale=nu_scale,
+            bias=starting_bias(states, groups=groups, hold=hold),
+        )
+    if not window:
+        return make_hidden
+    if kind == "joint":
+        raise ValueError(f"window must be 0 for policy='joint', got {window}")
+    width = hidden or _HIDDEN
+    _check_window(interface, encoding, window, states, width)
+
+    def make(key: Key[Array, ""]) -> ASMPolicy:
+        hidden_key, window_key = jax.random.split(key)
+        return WindowPolicy(
+            make_hidden(hidden_key), window=window, encoding=encoding, width=width, key=window_key
+        )
+
+    return make
+
+
+def _hidden_maker(
+    interface: Interface,
+    kind: PolicyKind,
+    *,
+    states: int,
+    hidden: int | None,
+    activation: Activation,
+    encoding: Encoding,
+    nu_scale: Number,
+    bias: Float[Array, "S S"] | None,
+) -> Callable[[Key[Array, ""]], ASMPolicy]:
+    """The kernels without a window."""
+    if kind == "auto":
+        kind = "matrix" if encoding.num_observations is None else "tabular"
     sizes = {"num_states": states, **encoding._asdict()}
+    start = {"nu_scale": nu_scale, "bias": bias}
     _check_table(kind, states, encoding, hidden or _HIDDEN)
     paper = paper_sizes(interface.name)
     if kind == "mlp":
         width = hidden or (paper.hidden if paper else _HIDDEN)
-        options = {**sizes, "hidden": width, "activation": activation}
-        return lambda key: MLPPolicy(**options, nu_scale=nu_scale, key=key)
+        options = {**sizes, **start, "hidden": width, "activation": activation}
+        return lambda key: MLPPolicy(**options, key=key)
     if kind == "matrix":
-        options = {**sizes, "hidden": hidden or _HIDDEN}
-        return lambda key: MatrixPolicy(**options, nu_scale=nu_scale, bias=bias, key=key)
+        options = {**sizes, **start, "hidden": hidden or _HIDDEN}
+        return lambda key: MatrixPolicy(**options, key=key)
     if encoding.num_observations is None:
         raise ValueError(
             f"policy={kind!r} needs discrete observations; {interface.name} shows "
@@ -107,15 +141,63 @@ def kernel_maker(
         )
     table = TabularPolicy if kind == "tabular" else JointTabularPolicy
     del sizes["observation_scale"]
-    return lambda key: table(**sizes, nu_scale=nu_scale, bias=bias, key=key)
+    return lambda key: table(**sizes, **start, key=key)
 
 
-def check_policy(kind: object, stay: float=0.0) -> None:
-    """Raise a `ValueError` for a `policy` that is not known, or cannot be inclined to stay."""
+def starting_bias(num_states: int, *, groups: int, hold: Number) -> Float[Array, "S S"] | None:
+    """What is added to the logits of `nu(s' | s, ...)` at the start, so that it remembers.
+
+    The agent states start in `groups`, numbered one after another. A group is kept for `hold` steps
+    on average, and so holds what was seen long ago; within it agent states move freely, and so can
+    count and weigh. One group is no bias at all.
+    """
+    groups = min(groups, num_states)
+    if groups <= 1:
+        return None
+    group = jnp.arange(num_states) * groups // num_states
+    same = group[:, None] == group
+    inside = same.sum(axis=-1, keepdims=True)
+    return jnp.where(same, jnp.log((hold - 1) * (num_states - inside) / inside), 0.0)
+
+
+def check_kernels(
+    kind: object, *, hidden: object, nu_scale: object, groups: object, hold: object, window: object
+) -> None:
+    """Raise a `ValueError` for options of kernels that nothing can be made of."""
     if not callable(kind):
         check_one_of("policy", kind, POLICY_KINDS)
-    if kind == "mlp" and stay:
-        raise ValueError(f"stay must be 0 for policy='mlp', got {stay:g}")
+    if hidden is not None:
+        check_integer("hidden", hidden, low=1, high=MOST_WIDTH)
+    check_number("nu_scale", nu_scale, low=0)
+    if groups is not None:
+        check_integer("groups", groups, low=1, high=MOST_STATES)
+    check_number("hold", hold, low=1.001)
+    if window is not None:
+        check_integer("window", window, low=0, high=_LONGEST_WINDOW)
+
+
+def _check_window(
+    interface: Interface, encoding: Encoding, window: int, num_states: int, width: int
+) -> None:
+    """Refuse a window that no episode fills, or whose network is too large."""
+    if window > interface.max_steps:
+        raise ValueError(
+            f"window must be at most {interface.max_steps}, the steps of an episode of "
+            f"{interface.name}, got {window}"
+        )
+    inputs = window_size(encoding, window)
+    size = 4 * (inputs * width + width * num_states * encoding.num_actions)
+    if window == 1 and encoding.num_observations is not None:
+        size = 4 * encoding.num_observations * num_states * encoding.num_actions
+    # Every step of a rollout is shown its own window.
+    size = max(size, 4 * inputs * _STEPS_AT_ONCE)
+    if size > _MOST_BYTES:
+        raise ValueError(
+            f"window must be smaller, got {window}: with {encoding.observation_size:,} numbers an "
+            f"observation and {encoding.num_actions:,} actions it would take "
+            f"{size / 2**30:,.0f} GiB, at most {_MOST_BYTES / 2**30:.0f} GiB is accepted; make the "
+            "observations a few real features, or do without it (window=0)"
+        )
 
 
 def _check_table(kind: PolicyKind, num_states: int, encoding: Encoding, hidden: int) -> None:
@@ -153,20 +235,3 @@ def number_of_states(environment: str, given: int | None, *, option: str = "num_
             f"the paper has a number for {', '.join(PAPER_ENVIRONMENTS)} only"
         )
     return paper.num_states
-
-
-def starting_bias(
-    num_states: int, *, hold: Number, groups: int
-) -> Float[Array, "S S"] | None:
-    """What is added to the logits of `nu(s' | s, ...)` at the start, so that it remembers.
-
-    The agent states start in `groups`. A group is kept for `hold` steps on average, and so holds
-    what was seen long ago; within it, agent states move freely, and so can count and weigh.
-    """
-    groups = min(groups, num_states)
-    if groups <= 1:
-        return None
-    group = jnp.arange(num_states) * groups // num_states
-    same = group[:, None] == group
-    inside = same.sum(axis=-1, keepdims=True)
-    return jnp.where(same, jnp.log((hold - 1) * (num_states - inside) / inside), 0.0)

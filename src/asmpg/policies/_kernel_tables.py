@@ -21,8 +21,13 @@ class Window(eqx.Module):
         self, observation: Shaped[Array, "*observation"], action: Int[Array, ""]
     ) -> "Window":
         """With the newest step in, and the oldest out; without a batch."""
-        observations = jnp.roll(self.observations, 1, axis=0).at[0].set(observation)
-        return Window(observations, jnp.roll(self.actions, 1).at[0].set(action))
+        newest = (observation, action)
+        return Window(
+            *(
+                jnp.roll(rows, 1, axis=0).at[0].set(new.astype(rows.dtype))
+                for rows, new in zip((self.observations, self.actions), newest, strict=True)
+            )
+        )
 
 
 class AgentMemory(eqx.Module):
@@ -222,5 +227,7 @@ def every_input(
     first = triple < 0
     pair, observation = np.divmod(np.where(first, index, triple), num_observations)
     state, action = np.divmod(np.where(first, 0, pair), num_actions)
-    memory = AgentMemory(*(jnp.asarray(part, jnp.int32) for part in (state, action, ~first)))
-    return memory, jnp.asarray(observation, jnp.int32)
+    state, action, time, observation = (
+        jnp.asarray(part, jnp.int32) for part in (state, action, ~first, observation)
+    )
+    return AgentMemory(state, action, time), observation

@@ -29,6 +29,8 @@ class MLPPolicy(NetworkPolicy):
 
     nu_layers: Layers
     phi_layers: Layers
+    #: Added to the logits of the network, by the agent state before; `None` as in the paper.
+    nu_logits: Float[Array, "S S"] | None
     activation: Activation = eqx.field(static=True)
 
     def __init__(
@@ -41,12 +43,14 @@ class MLPPolicy(NetworkPolicy):
         hidden: int,
         activation: Activation = "tanh",
         nu_scale: Number = 1.0,
+        bias: Float[Array, "S S"] | None = None,
         key: Key[Array, ""],
     ):
         """`hidden` is the paper's `d_h`; `observation_scale` has a number per real component.
 
         `nu_scale` multiplies the last weights of `nu`: a large one makes it start nearly
-        deterministic, so that agent states carry something from the first episode on.
+        deterministic, so that agent states carry something from the first episode on. `bias[s, s']`
+        is added to the logits of going from `s` to `s'`, and learned from there.
         """
         nu_key, phi_key = jax.random.split(key)
         encoding = Encoding(num_actions, num_observations, observation_scale)
@@ -55,6 +59,7 @@ class MLPPolicy(NetworkPolicy):
         nu_sizes = (nu_input, 2 * hidden, 2 * hidden, hidden, num_states)
         self.nu_layers = scale_last(linear_layers(nu_key, *nu_sizes), nu_scale)
         self.phi_layers = linear_layers(phi_key, num_states, hidden, hidden, num_actions)
+        self.nu_logits = bias
         self.activation = activation
 
     def log_nu(
@@ -69,6 +74,8 @@ class MLPPolicy(NetworkPolicy):
             self.encoding.observation(observation, real),
         )
         logits = apply_layers(self.nu_layers, jnp.concatenate(parts), self.activation)
+        if self.nu_logits is not None:
+            logits = logits + past * self.nu_logits[memory.state]
         return jax.nn.log_softmax(logits)
 
     def log_phi(

@@ -11,10 +11,8 @@ from asmpg.policies._kernel_tables import AgentMemory, KernelTables, Window, eve
 from asmpg.policies._networks import (
     Encoding,
     Layers,
-    Number,
     apply_layers,
     linear_layers,
-    scale_last,
 )
 from asmpg.policies._policy import ASMPolicy
 
@@ -72,8 +70,6 @@ class WindowPolicy(ASMPolicy):
     window_layers: Layers | None
     encoding: Encoding = eqx.field(static=True)
     window: int = eqx.field(static=True)
-    #: Whether `nu` reads the window as well, in the place of `O_t`.
-    nu_reads_window: bool = eqx.field(static=True)
     num_states: int = eqx.field(static=True)
     num_actions: int = eqx.field(static=True)
     num_observations: int | None = eqx.field(static=True)
@@ -85,25 +81,22 @@ class WindowPolicy(ASMPolicy):
         window: int,
         encoding: Encoding,
         width: int = 64,
-        scale: Number = 0.0,
-        nu_reads_window: bool = False,
         key: Key[Array, ""],
     ):
-        """The network has two hidden layers; its last weights start multiplied by `scale`."""
+        """`hidden` must be factored. The network has two hidden layers of width `width`."""
+        if not hidden.factored:
+            raise ValueError("a window needs kernels whose action depends on the agent state alone")
         self.hidden = hidden
         self.window_logits = self.window_layers = None
         outputs = hidden.num_states * hidden.num_actions
         if window == 1 and encoding.num_observations is not None:
             shape = (encoding.num_observations, hidden.num_states, hidden.num_actions)
-            self.window_logits = scale * jax.random.normal(key, shape)
+            self.window_logits = jnp.zeros(shape)
         else:
             layers = linear_layers(key, window_size(encoding, window), width, width, outputs)
-            *inner, last = scale_last(layers, scale)
-            zero = eqx.tree_at(lambda layer: layer.bias, last, replace_fn=jnp.zeros_like)
-            self.window_layers = (*inner, zero)
+            self.window_layers = (*layers[:-1], jax.tree.map(jnp.zeros_like, layers[-1]))
         self.encoding = encoding
         self.window = window
-        self.nu_reads_window = nu_reads_window
         self.num_states = hidden.num_states
         self.num_actions = hidden.num_actions
         self.num_observations = encoding.num_observations
@@ -116,7 +109,7 @@ class WindowPolicy(ASMPolicy):
     @property
     def tabulates(self) -> bool:
         """Only the last observation can be written down beside the agent state."""
-        return self.window == 1 and self.num_observations is not None and not self.nu_reads_window
+        return self.window == 1 and self.num_observations is not None
 
     def empty_window(self, batch: tuple[int, ...] = ()) -> Window | None:
         return empty_window(self.window, self.encoding, batch)
@@ -126,7 +119,7 @@ class WindowPolicy(ASMPolicy):
     ) -> Float[Array, " S"]:
         """That of the hidden state."""
         assert isinstance(self.hidden, ASMPolicy)
-        return self.hidden.log_nu(memory, self._shown(memory, observation))
+        return self.hidden.log_nu(memory, observation)
 
     def log_phi(
         self, memory: AgentMemory, observation: Shaped[Array, "*observation"]
@@ -137,13 +130,13 @@ class WindowPolicy(ASMPolicy):
     def log_updates(
         self, past: AgentMemory, observation: Shaped[Array, "*batch_and_observation"]
     ) -> Float[Array, "*batch S S"]:
-        return self.hidden.log_updates(past, self._shown(past, observation))
+        return self.hidden.log_updates(past, observation)
 
     def log_controls(
         self, past: AgentMemory, observation: Shaped[Array, "*batch_and_observation"]
     ) -> Float[Array, "*batch S A"]:
         """Whatever the state in `past`: the window does not depend on it."""
-        logits = self.hidden.log_controls(past, self._shown(past, observation))
+        logits = self.hidden.log_controls(past, observation)
         if self.window_logits is not None:
             return jax.nn.log_softmax(logits + self.window_logits[observation])
         assert self.window_layers is not None
@@ -168,9 +161,6 @@ class WindowPolicy(ASMPolicy):
         )
         log_phi = self.log_controls(memory, observation)
         return KernelTables(self.hidden.tabulate().log_nu, log_phi[None])
-
-    def _shown(self, memory: AgentMemory, observation: Array) -> Array:
-        return self._features(memory, observation) if self.nu_reads_window else observation
 
     def _features(self, memory: AgentMemory, observation: Array) -> Float[Array, "*batch n"]:
         dtype = jnp.result_type(*jax.tree.leaves((self.window_logits, self.window_layers)))
@@ -198,7 +188,9 @@ def windows_along(
 
     def slide(before: Any, along: Array) -> Array:
         # Oldest first, then the steps; row t sees the `size` entries before it.
-        line = jnp.concatenate([jnp.flip(jnp.moveaxis(before, 1, 0), 0), along.astype(before.dtype)])
+        line = jnp.concatenate(
+            [jnp.flip(jnp.moveaxis(before, 1, 0), 0), along.astype(before.dtype)]
+        )
         rows = jnp.arange(steps)[:, None] + size - 1 - jnp.arange(size)
         return jnp.moveaxis(line[rows], 1, 2)
 

@@ -181,10 +181,7 @@ class PPO(Method[PPOLearner]):
             learner.trained,
             learner.critic.rescaled(learner.scale, scale),
         )
-        passes = self._passes()._replace(
-            entropy_coefficient=self.entropy_coefficient * (1 - jnp.minimum(progress, 1))
-        )
-        trained, metrics = passes.run(trained, batch, key, rate=self._rate(progress))
+        trained, metrics = self._passes().run(trained, batch, key, rate=self._rate(progress))
         updates = learner.updates + 1
         average = self._averaged(learner.average, trained.policy, updates)
         return PPOLearner(trained, average, scale, critic_memory, updates), metrics

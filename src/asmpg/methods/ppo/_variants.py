@@ -6,7 +6,7 @@ from jaxtyping import Array, Key
 
 from asmpg._support.checks import MOST_STATES, MOST_WIDTH, check_integer, check_number, check_one_of
 from asmpg.interop import Interface
-from asmpg.methods._kernels import KernelFactory, PolicyKind, check_policy, kernel_maker
+from asmpg.methods._kernels import KernelFactory, PolicyKind, check_kernels, kernel_maker
 from asmpg.methods._method import structure
 from asmpg.methods.ppo._ppo import PPO, PPOLearner
 from asmpg.policies import (
@@ -20,6 +20,11 @@ from asmpg.policies import (
 )
 
 ActBy = Literal["sampling", "filtering"]
+#: How many agent states there are by default. With real observations, a network has as many
+#: outputs as their square for each action; there a window spares the states the recent past.
+_FINITE_STATES, _REAL_STATES = 32, 8
+_STATES_PER_GROUP = 8
+_REAL_WINDOW = 8
 
 
 class ASMPPO(PPO):
@@ -29,38 +34,58 @@ class ASMPPO(PPO):
     makes a matrix of each observation (`"matrix"`); `"mlp"` is the paper's. A function of your own,
     `policy(interface, num_states, key)`, makes any other `ASMPolicy`. Agents act by `"sampling"`
     agent states, or by `"filtering"`, with the same distribution of actions.
+
+    `nu` starts remembering: the agent states are in `groups` (as many as make eight states each,
+    at least two), and a group is kept for `hold` steps on average. The action may also depend on
+    the last `window` observations and the actions between them, `phi(a | s, w)`; 0 is the paper's
+    policy. By default there are 32 agent states and a window of 1 where observations are finite,
+    else 8 and a window of 8.
     """
 
-    num_states: int = structure(8)
+    num_states: int | None = structure(None)
     policy: PolicyKind | KernelFactory = structure("auto")
     hidden: int | None = structure(None)
     nu_scale: float = 0.5
+    groups: int | None = structure(None)
     hold: float = 100.0
-    groups: int = structure(4)
-    window: int = structure(0)
-    window_scale: float = 0.0
-    window_width: int = structure(64)
-    nu_reads_window: bool = structure(False)
+    window: int | None = structure(None)
     act_by: ActBy = structure("sampling")
 
     def __check_init__(self):
-        check_integer("num_states", self.num_states, low=1, high=MOST_STATES)
-        if self.hidden is not None:
-            check_integer("hidden", self.hidden, low=1, high=MOST_WIDTH)
-        check_number("nu_scale", self.nu_scale, low=0)
-        check_policy(self.policy)
+        if self.num_states is not None:
+            check_integer("num_states", self.num_states, low=1, high=MOST_STATES)
+        check_kernels(
+            self.policy,
+            hidden=self.hidden,
+            nu_scale=self.nu_scale,
+            groups=self.groups,
+            hold=self.hold,
+            window=self.window,
+        )
+        if self.policy == "joint" and self.window:
+            raise ValueError(f"window must be 0 for policy='joint', got {self.window}")
         check_one_of("act_by", self.act_by, ("sampling", "filtering"))
 
     def make_policy(self, interface: Interface, key: Key[Array, ""]) -> FilteredPolicy:
+        encoding = self.encoding(interface)
+        finite = encoding.num_observations is not None
+        num_states = self.num_states or (_FINITE_STATES if finite else _REAL_STATES)
+        groups = self.groups or max(2, num_states // _STATES_PER_GROUP)
+        window = self.window
+        if window is None:
+            longest = 1 if finite else _REAL_WINDOW
+            window = 0 if self.policy == "joint" else min(longest, interface.max_steps)
         make = kernel_maker(
             interface,
             self.policy,
-            num_states=self.num_states,
+            num_states=num_states,
             hidden=self.hidden,
             activation="tanh",
-            encoding=self.encoding(interface),
+            encoding=encoding,
             nu_scale=self.nu_scale,
-            hold=self.hold, groups=self.groups, window=self.window, window_scale=self.window_scale, window_width=self.window_width, nu_reads_window=self.nu_reads_window,
+            groups=groups,
+            hold=self.hold,
+            window=window,
         )
         return FilteredPolicy(make(key))
 

@@ -1,0 +1,243 @@
+"""A window beside the hidden state: by enumeration, along rollouts, in tables, in all methods."""
+
+import itertools
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import asmpg
+from asmpg.environments import make
+from asmpg.exact import exact_returns
+from asmpg.experience import Rollouts, collect, open_stream, play_for_returns
+from asmpg.gradients import marginal_gradient, reward_to_go, sampled_gradient
+from asmpg.methods import PRESETS
+from asmpg.policies import (
+    AgentMemory,
+    Encoding,
+    FilteredPolicy,
+    MatrixPolicy,
+    NetworkActor,
+    TabularPolicy,
+    WindowPolicy,
+    actor,
+    filter_actor,
+    windows_along,
+)
+from enumeration import ACTIONS, OBSERVATIONS, STATES, enumerate_process, flat
+from finite import make_finite
+
+FINITE = Encoding(2, 4)
+REAL = Encoding(2, None, (1.0, 2.0))
+
+
+def make_window(encoding, window, key, *, num_states=3, sharp=1.0):
+    """A policy whose network has something to say."""
+    hidden_key, window_key, noise_key = jax.random.split(key, 3)
+    sizes = {"num_states": num_states, **encoding._asdict(), "key": hidden_key}
+    if encoding.num_observations is None:
+        hidden = MatrixPolicy(**sizes, hidden=8)
+    else:
+        del sizes["observation_scale"]
+        hidden = TabularPolicy(**sizes)
+    policy = WindowPolicy(hidden, window=window, encoding=encoding, width=8, key=window_key)
+    arrays, rest = eqx.partition((policy.window_logits, policy.window_layers), eqx.is_inexact_array)
+    leaves, structure = jax.tree.flatten(arrays)
+    noisy = [
+        leaf + sharp * jax.random.normal(jax.random.fold_in(noise_key, number), leaf.shape)
+        for number, leaf in enumerate(leaves)
+    ]
+    filled = eqx.combine(jax.tree.unflatten(structure, noisy), rest)
+    return eqx.tree_at(
+        lambda policy: (policy.window_logits, policy.window_layers),
+        policy,
+        filled,
+        is_leaf=lambda leaf: leaf is None,
+    )
+
+
+def history(encoding, steps, key):
+    observation_key, action_key = jax.random.split(key)
+    if encoding.num_observations is None:
+        observations = jax.random.normal(observation_key, (steps, 2))
+    else:
+        observations = jax.random.randint(observation_key, (steps,), 0, encoding.num_observations)
+    return observations, jax.random.randint(action_key, (steps,), 0, 2, jnp.int32)
+
+
+def by_brute_force(policy, observations, actions):
+    """`P(a_1:t | o_1:t)` for every `t`: all paths of hidden states, one step after another."""
+    total = np.zeros(len(actions))
+    empty = AgentMemory.empty()
+    start = AgentMemory(empty.state, empty.action, empty.time, policy.empty_window())
+    for path in itertools.product(range(policy.num_states), repeat=len(actions)):
+        chance, memory = 1.0, start
+        for time, state in enumerate(path):
+            log_nu = policy.log_nu(memory, observations[time])
+            log_phi = policy.log_phi(memory, observations[time])
+            chance *= np.exp(float(log_nu[state] + log_phi[state, actions[time]]))
+            memory = memory.after(jnp.asarray(state, jnp.int32), actions[time], observations[time])
+            if all(later == 0 for later in path[time + 1 :]):
+                total[time] += chance
+    return total
+
+
+@pytest.mark.parametrize("window", [1, 2, 3])
+@pytest.mark.parametrize("encoding", [FINITE, REAL], ids=["finite", "real"])
+def test_the_filter_sums_over_all_paths(encoding, window):
+    with jax.enable_x64(True):
+        policy = make_window(encoding, window, jax.random.key(0))
+        observations, actions = history(encoding, 4, jax.random.key(1))
+        expected = by_brute_force(policy, observations, actions)
+        acting = filter_actor(policy)
+        start = jax.tree.map(lambda leaf: leaf[None], acting.start(jax.random.key(0)))
+        time = jnp.arange(4, dtype=jnp.int32)[:, None]
+        before = jnp.concatenate([jnp.zeros(1, jnp.int32), actions[:-1]])[:, None]
+        past = AgentMemory(
+            jnp.zeros_like(before),
+            before,
+            time,
+            windows_along(start.window, observations[:, None], actions[:, None]),
+        )
+        found = FilteredPolicy(policy).distributions(
+            start, past, observations[:, None], actions[:, None]
+        )
+        chances = np.exp(np.cumsum(found.log_probability(actions[:, None])[:, 0]))
+        np.testing.assert_allclose(chances, expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("estimator", [sampled_gradient, marginal_gradient])
+@pytest.mark.parametrize("window", [1, 2, 3])
+def test_expectation_is_the_exact_gradient(estimator, window):
+    with jax.enable_x64(True):
+        process = enumerate_process(7, terminating=True)
+        encoding = Encoding(ACTIONS, OBSERVATIONS)
+        policy = make_window(encoding, window, jax.random.key(3), num_states=STATES)
+        number = process.episodes.actions.shape[1]
+        process = eqx.tree_at(
+            lambda process: process.everything.episodes.start.window,
+            process,
+            policy.empty_window((number,)),
+            is_leaf=lambda leaf: leaf is None,
+        )
+        probability = np.asarray(process.probability(policy))
+        assert probability.sum() == pytest.approx(1.0, abs=1e-12)
+        exact = flat(eqx.filter_grad(process.value)(policy, 0.9))
+        assert np.linalg.norm(exact) > 0.01
+        weights = reward_to_go(process.episodes, discount=0.9)
+        estimates = process.gradients(policy, weights, estimator)
+        np.testing.assert_allclose(probability @ estimates, exact, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("name", "encoding"),
+    [
+        ("CheeseMaze", Encoding(4, 7)),
+        ("VelocityOnlyCartPole", Encoding(2, None, (1.0, 1.0))),
+    ],
+)
+def test_rollouts_that_continue_are_followed_as_they_were_played(name, encoding):
+    """Across episodes and from one rollout to the next, the window is the one that was acted on."""
+    environment = make(name, max_steps=9)
+    policy = FilteredPolicy(make_window(encoding, 4, jax.random.key(2)))
+    acting, rollouts = policy.actor(), Rollouts(3, 16)
+    stream = open_stream(environment, acting, rollouts, jax.random.key(0))
+
+    @eqx.filter_jit
+    def play(stream, key):
+        stream, experience = collect(environment, acting, rollouts, stream, key)
+        found = policy.distributions(
+            experience.start, experience.past, experience.observations, experience.actions
+        )
+        return stream, experience, found
+
+    for number in range(3):
+        stream, experience, found = play(stream, jax.random.key(number))
+        np.testing.assert_allclose(experience.memories.belief, found.after, atol=1e-5)
+        windows, kept = experience.past.window, experience.memories.window
+        assert (experience.time[1:] > 0).any()
+        for step, copy in zip(*np.nonzero(experience.time[1:] > 0), strict=True):
+            there = min(3, int(experience.time[step + 1, copy]))
+            for along, carried in zip(jax.tree.leaves(windows), jax.tree.leaves(kept), strict=True):
+                np.testing.assert_array_equal(
+                    along[step + 1, copy, :there], carried[step, copy, :there]
+                )
+    assert experience.ended.any()
+
+
+def test_a_window_of_one_is_a_table_and_has_an_exact_value():
+    """The table, sampled agent states and the filter play alike: within 4 standard errors."""
+    environment = make_finite("CheeseMaze")
+    policy = make_window(Encoding(4, 7), 1, jax.random.key(4), num_states=4)
+    tables = policy.tabulate()
+    exact = exact_returns(environment.model, tables, horizon=200, discount=0.9)
+    looks = NetworkActor(policy=policy, phi_table=None, greedy=False)
+    for acting in (actor(policy), looks, filter_actor(policy)):
+        played = eqx.filter_jit(play_for_returns)(
+            environment, acting, jax.random.key(5), num_episodes=4000, discount=0.9
+        )
+        returns = np.asarray(played.discounted, float)
+        error = returns.std() / np.sqrt(len(returns))
+        assert abs(returns.mean() - float(exact.discounted)) < 4 * error
+
+
+def test_it_starts_as_the_policy_without_a_window():
+    for encoding in (FINITE, REAL):
+        hidden = make_window(encoding, 2, jax.random.key(0)).hidden
+        policy = WindowPolicy(hidden, window=2, encoding=encoding, key=jax.random.key(1))
+        observations, _ = history(encoding, 1, jax.random.key(2))
+        memory = AgentMemory(*(jnp.ones((), jnp.int32),) * 3, policy.empty_window())
+        np.testing.assert_allclose(
+            policy.log_phi(memory, observations[0]), hidden.log_phi(memory, observations[0])
+        )
+
+
+@pytest.mark.parametrize("method", ["asm-ppo", "asmpg", "asmpg-marginal"])
+@pytest.mark.parametrize("name", ["RepeatFirst", "VelocityOnlyCartPole"])
+def test_methods_train_save_and_play_with_a_window(method, name, tmp_path):
+    options = {"window": 3, "num_states": 4, "hidden": 8}
+    if method == "asm-ppo":
+        options |= {"num_environments": 2, "rollout_steps": 16, "minibatches": 2, "epochs": 1}
+    else:
+        options |= {"episodes_per_update": 2}
+    learner = PRESETS[method].make(options, name=method)
+    agent = learner.learn(name, steps=200, evaluation_episodes=2, progress=False)
+    agent.save(tmp_path / "agent.npz")
+    loaded = asmpg.load(tmp_path / "agent.npz")
+    observations = [make(name).reset(jax.random.key(seed))[0] for seed in range(6)]
+    for each in (agent, loaded):
+        each.seed(3)
+    states = [None, None]
+    for observation in observations:
+        for number, each in enumerate((agent, loaded)):
+            action, states[number] = each.predict(np.asarray(observation), states[number])
+            assert action in (0, 1)
+        for one, other in zip(*states, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"window": -1}, "window must be"),
+        ({"window": 2.5}, "window must be"),
+        ({"window": 201}, "window must be at most 200, the steps of an episode of CheeseMaze"),
+        ({"window": 2, "policy": "joint"}, "window must be 0 for policy='joint'"),
+        ({"hold": 1.0}, "hold must be"),
+        ({"groups": 0}, "groups must be"),
+    ],
+)
+@pytest.mark.usefixtures("as_user")
+def test_bad_options_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        asmpg.ASMPPO(**options).learn("CheeseMaze", steps=1_000, progress=False)
+
+
+def test_a_window_that_would_not_fit_is_refused():
+    many = asmpg.environments.FiniteEnvironment(
+        make_finite("CheeseMaze").model, max_steps=1_000_000, label="Long"
+    )
+    with pytest.raises(ValueError, match=r"window must be smaller, got 500000.*window=0"):
+        asmpg.ASMPPO(window=500_000).learn(many, progress=False)

@@ -176,3 +176,35 @@ def draw_yardsticks(axes: "Axes", lines: Mapping[str, Line], *, labels: bool = T
             fontsize=9,
             annotation_clip=False,
         )
+
+
+#: A colour and a marker for each published result, in the order of the study.
+PUBLISHED_STYLES = (("#A05A00", "<"), ("#4A3B8F", "D"), ("#1B7A5A", "s"), ("#8A1538", "^"))
+
+
+def published_styles(results: Results) -> dict[str, tuple[str, str]]:
+    """A colour and a marker for each published result; they repeat after four."""
+    names = [each.name for each in results.study.published]
+    return {
+        name: PUBLISHED_STYLES[place % len(PUBLISHED_STYLES)] for place, name in enumerate(names)
+    }
+
+
+def draw_published(axes: "Axes", results: Results, environment: str) -> None:
+    """A thin line at each published value, with a marker at its right end."""
+    looks = published_styles(results)
+    for each in results.study.published:
+        if environment in each.values:
+            colour, marker = looks[each.name]
+            value = each.values[environment]
+            axes.axhline(value, color=colour, linewidth=0.9, linestyle=(0, (2, 1.5)), zorder=1)
+            axes.plot(
+                1.0,
+                value,
+                transform=axes.get_yaxis_transform(),
+                color=colour,
+                marker=marker,
+                markersize=6,
+                clip_on=False,
+                zorder=4,
+            )

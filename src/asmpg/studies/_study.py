@@ -144,8 +144,9 @@ class Study:
             environment_options=_only(self.environment_options, kept),
             environment_steps=_only(self.environment_steps, kept),
             published=tuple(
-                dataclasses.replace(each, values=_only(each.values, kept))
+                dataclasses.replace(each, values=values)
                 for each in self.published
+                if (values := _only(each.values, kept))
             ),
         )
 

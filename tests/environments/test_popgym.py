@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 import asmpg
+from asmpg import cli
 from asmpg.environments.popgym import POPGYM_TASKS, RecallTask, RepeatPrevious
 from asmpg.exact import UniformAct, play, simulate, yardsticks
+from asmpg.interop import resolve
+from asmpg.runs import RunFolder
 
 RECALL = [name for name in POPGYM_TASKS if isinstance(asmpg.make(name), RecallTask)]
 EASY = [name for name in POPGYM_TASKS if name.endswith("Easy")]
@@ -137,6 +140,25 @@ def test_names_are_popgyms_and_so_are_lengths(name):
     place = ("Easy", "Medium", "Hard").index(env.difficulty)
     assert name == f"popgym-{task}{env.difficulty}"
     assert env.max_steps == LENGTHS[task][place]
+
+
+@pytest.mark.parametrize("name", POPGYM_TASKS)
+def test_a_name_is_resolved_to_the_compiled_task(name):
+    resolved = resolve(name, {"max_steps": 9})
+    assert resolved.source is None
+    assert resolved.environment.options()["max_steps"] == 9
+    assert (resolved.interface.name, resolved.interface.by_name) == (name, True)
+
+
+def test_a_name_is_trained_and_evaluated_from_the_command_line(tmp_path, capsys):
+    run, name = tmp_path / "run", "popgym-RepeatFirstEasy"
+    sizes = [f"--option={each}" for each in ("rollout_steps=8", "num_environments=4")]
+    few = ["--steps=64", "--evaluate-every=64", "--evaluation-episodes=2", "--seeds=1"]
+    cli.main(["train", name, "--method=memoryless-ppo", f"--out={run}", "--quiet", *few, *sizes])
+    (found,) = asmpg.evaluate(run, episodes=4)
+    assert found["episode_length"] == 51
+    assert -1 <= found["undiscounted_return"] <= 1
+    assert RunFolder(run).config.environment == name
 
 
 def test_cards_are_dealt_without_replacement():

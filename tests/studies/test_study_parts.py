@@ -20,7 +20,7 @@ from studies import prepare, study
 
 ENTRIES = {"asm-ppo": {}, "gru-ppo": {}, "memoryless-ppo": {"steps": 50}}
 ON_HOST = """
-environments = ["CartPole-v1", "Tiger"]
+environments = ["CartPole-v1", "popgym-RepeatFirstEasy"]
 seeds = 1
 steps = 40
 evaluate_every = 40
@@ -156,14 +156,14 @@ def test_an_environment_on_the_host_is_run_and_collected(tmp_path):
     """As a worker does it; its score is the return, and it has no yardsticks."""
     found = parse_study(ON_HOST, name="mine.toml", check=check_study)
     order = longest_first([JobState(job) for job in found.jobs()])
-    assert [state.job.environment for state in order] == ["CartPole-v1", "Tiger"]
+    assert [state.job.environment for state in order] == ["CartPole-v1", "popgym-RepeatFirstEasy"]
     folder = prepare(tmp_path / "study", found)
     job = order[0].job
     train(job.config, folder.run_path(job))
     write_best_scores(folder, job)
     assert folder.finished(job)
     results = collect(folder)
-    assert results.missing == ("Tiger/memoryless-ppo",)
+    assert results.missing == ("popgym-RepeatFirstEasy/memoryless-ppo",)
     assert results.yardsticks["CartPole-v1"] == {}
     assert results.scores["CartPole-v1"].name == "undiscounted_return"
     assert results.curves["CartPole-v1", "memoryless-ppo"].final.min() >= 1

@@ -51,7 +51,7 @@ def _recall(environment: RecallTask[Any], discount: float) -> Yardsticks:
 
     def worth(value: float) -> Yardstick:
         discounted = value * scale * float(np.sum(discount**answers))
-        total = value * scale * len(answers)
+        total = value * len(answers) / len(environment.answers)
         return Yardstick(discounted, total, total / min(steps, environment.answers.stop))
 
     optimum = worth(1.0)

@@ -77,7 +77,7 @@ def save_svg(figure: "Figure", path: Path) -> Path:
 
 #: Letters of a label per inch.
 _CHARACTERS = 11
-#: Letters of a title; longer ones are written smaller.
+#: Letters of a title; if one is longer, all are written smaller.
 _TITLE = 28
 #: The height of a line, in inches.
 _LINE = 0.2
@@ -104,8 +104,8 @@ def panels(
     figure = Figure(figsize=(width, height * rows))
     figure.set_layout_engine("constrained", w_pad=0.08, h_pad=0.08)
     grid = list(figure.subplots(rows, columns, squeeze=False, sharey=sharey).flat)
+    size = min(11.0, 11.0 * _TITLE / max(map(len, titles), default=1))
     for axes, title in zip(grid, titles, strict=False):
-        size = min(11.0, 11.0 * _TITLE / len(title))
         axes.set_title(title, loc="left", fontsize=size, fontweight="bold")
         axes.spines[["top", "right"]].set_visible(False)
         axes.locator_params(axis="x", nbins=5)

@@ -165,6 +165,8 @@ def study(
     jobs: Annotated[int | None, _value("INT")] = None,
     seeds: Annotated[str | None, _value("N|SEED,SEED,...")] = None,
     steps: Annotated[int | None, _value("INT")] = None,
+    environments: Annotated[str | None, _value("NAME,NAME,...")] = None,
+    entries: Annotated[str | None, _value("NAME,NAME,...")] = None,
     device: Literal["auto", "cpu", "gpu"] = "auto",
     patience: float = 600.0,
     retries: int = 2,
@@ -176,12 +178,15 @@ def study(
     command resumes the study.
 
     Args:
-        name: A study that comes with the package, paper, quick or efficiency, or a TOML file.
+        name: A study that comes with the package, paper, quick, efficiency or popgym, or a
+            TOML file.
         out: Folder of the study; runs/NAME if left out.
         executor: Where runs take place: local, this machine, or the name of a registered executor.
         jobs: Runs at a time; one per core on CPUs, one on a GPU if left out.
         seeds: How many seeds, or which: 1952,5235; the study's if left out.
         steps: Environment steps of each seed at most; the study's if left out.
+        environments: Those to run, by name or by pattern, 'popgym-*Easy'; all if left out.
+        entries: Those to run, by name or by pattern; all if left out.
         device: What the runs compute on.
         patience: Seconds without progress after which a run is restarted.
         retries: How often a run that failed is restarted.
@@ -197,6 +202,8 @@ def study(
         jobs=jobs,
         seeds=seeds,
         steps=steps,
+        environments=environments,
+        entries=entries,
         device=device,
         patience=patience,
         retries=retries,

@@ -25,6 +25,20 @@ def results(request, tmp_path):
 
 
 @pytest.fixture
+def published(tmp_path):
+    """Long names, and values of others in two of three environments."""
+    names = [f"popgym-NoisyPositionOnlyCartPole{each}" for each in ("Easy", "Medium", "Hard")]
+    tables = {
+        "first": {"label": "GRU, published", "values": {names[0]: 0.4, names[1]: 2.5}},
+        "second": {"values": {names[1]: -1.5}, "source": "somewhere"},
+    }
+    entries = {"asm-ppo": {}, "gru-ppo": {}}
+    with_others = study(environments=names, entries=entries, published=tables)
+    folder = prepare(tmp_path / "published", with_others)
+    return collect(make_up(folder, lambda *_: 0.1))
+
+
+@pytest.fixture
 def single(tmp_path):
     """One environment, one method, one seed."""
     alone = study(environments=["CheeseMaze"], entries={"asmpg": {}}, seeds=1)
@@ -60,6 +74,31 @@ def test_no_word_is_cut_off_and_no_two_lie_on_each_other(results, columns):
             for other, beside in found[place + 1 :]:
                 apart = text == other or not box.overlaps(beside)
                 assert apart, f"{each.name}: {text!r} and {other!r}"
+
+
+@pytest.mark.parametrize("columns", [3, 1], ids=["wide", "narrow"])
+def test_long_names_and_published_values_leave_room(published, columns):
+    test_no_word_is_cut_off_and_no_two_lie_on_each_other(published, columns)
+
+
+def test_published_values_are_lines_with_a_marker_and_a_name(published):
+    drawn = {each.name: each for each in figures(published, summarise(published))}
+    curves = drawn["learning_curves"]
+    figure = curves.draw(3)
+    for axes, values in zip(figure.axes, [{0.4}, {2.5, -1.5}, set()], strict=False):
+        flat = {line.get_ydata()[0] for line in axes.lines if line.get_marker() in ("<", "D")}
+        assert flat == values
+        low, high = axes.get_ylim()
+        assert all(low < value < high for value in values)
+    told = [text for text, _ in words(figure)]
+    assert told.count("GRU, published") == told.count("second") == 1
+    assert "published values" in curves.caption
+
+
+def test_without_published_values_nothing_is_said_of_them(results):
+    curves = figures(results, summarise(results))[0]
+    assert "published" not in curves.caption
+    assert not any("published" in text for text, _ in words(curves.draw(3)))
 
 
 def test_narrow_figures_have_their_panels_below_each_other(results):

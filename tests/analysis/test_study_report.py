@@ -314,3 +314,44 @@ def test_the_report_works_in_a_browser(folder, tmp_path, width):
     assert len(names) == 3 * len(ENVIRONMENTS)
     assert {"<b>ASMPG</b> & 'co'", "ais-kl", "mine"} == set(names)
     assert names[0] == names[1] == names[2]
+
+
+def test_published_values_are_in_a_table_with_their_source(tmp_path):
+    tables = {
+        "gru": {"label": "GRU & others", "values": {"CheeseMaze": 0.5}, "source": "A <paper>"},
+        "best": {"values": {"CheeseMaze": 0.625, "HealthcareTreatment": -1.25}},
+    }
+    folder = make_up(prepare(tmp_path / "study", study(published=tables)), spread_out)
+    results = collect(folder)
+    summary = summarise(results)
+    write_tables(results, summary, tmp_path / "tables")
+    found = rows(tmp_path / "tables" / "published.csv")
+    assert [(each["environment"], each["published"], each["value"]) for each in found] == [
+        ("CheeseMaze", "gru", "0.5"),
+        ("CheeseMaze", "best", "0.625"),
+        ("HealthcareTreatment", "best", "-1.25"),
+    ]
+    assert (found[0]["label"], found[0]["source"]) == ("GRU & others", "A <paper>")
+    shown = page(folder, results, summary, [])
+    part = shown[shown.index("Published values") : shown.index("id='configurations'")]
+    assert "GRU &amp; others" in part
+    assert "A &lt;paper&gt;" in part
+    assert re.findall(r'data-key="([-.0-9]+|Infinity)"', part) == [
+        *("0.5", "0.625"),
+        *("Infinity", "-1.25"),
+    ]
+
+
+def test_without_published_values_there_is_no_such_table(folder, results, tmp_path):
+    write_tables(results, summarise(results), tmp_path / "tables")
+    assert not (tmp_path / "tables" / "published.csv").exists()
+    assert "Published" not in page(folder, results, summarise(results), [])
+
+
+def test_the_page_says_where_there_are_fewer_steps(tmp_path):
+    fewer = study(environment_steps={"CheeseMaze": 300, "VelocityOnlyCartPole": 2_000})
+    folder = make_up(prepare(tmp_path / "study", fewer), spread_out)
+    results = collect(folder)
+    assert results.curves["CheeseMaze", "asmpg"].targets[-1] == 300
+    shown = page(folder, results, summarise(results), [])
+    assert "1,000 steps · 300 steps in 1 environment ·" in shown

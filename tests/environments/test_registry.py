@@ -12,6 +12,7 @@ from asmpg.environments import (
     registered_names,
 )
 from asmpg.environments.cheese_maze import CheeseMaze
+from asmpg.environments.popgym import POPGYM_TASKS
 
 
 @pytest.mark.parametrize("name", registered_names())
@@ -20,7 +21,8 @@ def test_every_environment_keeps_the_contract(name):
     env = asmpg.make(name)
     assert isinstance(env, Environment)
     assert env.name == name
-    assert env.max_steps == {"Tiger": 300, "Voicemail": 300, "CountModulo": 30}.get(name, 200)
+    if name not in POPGYM_TASKS:
+        assert env.max_steps == {"Tiger": 300, "Voicemail": 300, "CountModulo": 30}.get(name, 200)
     assert len(env.action_names) == env.action_space.n
 
     @jax.jit

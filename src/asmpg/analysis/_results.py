@@ -16,6 +16,7 @@ from asmpg._support.files import naming, read_json
 from asmpg.analysis._yardstick_lines import Line, goal, yardstick_lines
 from asmpg.environments import make
 from asmpg.exact import KIND_MARKS
+from asmpg.interop import is_on_host
 from asmpg.runs import Row, RunFolder
 from asmpg.studies import Job, Study, StudyFolder, best_scores, write_text
 from asmpg.training import Score, score_of
@@ -125,7 +126,8 @@ def collect(folder: StudyFolder) -> Results:
     """Read the runs of a study; damaged runs and unfinished seeds are left out."""
     study = folder.study
     environments = {
-        name: make(name, **study.environment_options.get(name, {})) for name in study.environments
+        name: None if is_on_host(name) else make(name, **study.environment_options.get(name, {}))
+        for name in study.environments
     }
     scores = {name: score_of(environment) for name, environment in environments.items()}
     parts: dict[tuple[str, str], list[Curves]] = {}
@@ -140,7 +142,10 @@ def collect(folder: StudyFolder) -> Results:
         if curves is None or len(curves.seeds) < len(job.config.seeds):
             missing.append(job.name)
     joined = {key: _join(own) for key, own in parts.items()}
-    lines = {name: _lines(folder, environments[name], scores[name]) for name in environments}
+    lines = {
+        name: {} if environment is None else _lines(folder, environment, scores[name])
+        for name, environment in environments.items()
+    }
     return Results(study, scores, lines, joined, tuple(missing))
 
 

@@ -26,6 +26,8 @@ def write_tables(results: Results, summary: Summary, folder: Path) -> list[Path]
         "overall": _overall(summary),
         "curves": _curves(results),
     }
+    if results.study.published:
+        tables["published"] = _published(results)
     paths = []
     for name, rows in tables.items():
         paths.append(folder / f"{name}.csv")
@@ -128,6 +130,18 @@ def _curves(results: Results) -> Iterable[Row]:
                     "worst": scores.min(),
                     "best": scores.max(),
                 }
+
+
+def _published(results: Results) -> Iterable[Row]:
+    for each in results.study.published:
+        for environment, value in each.values.items():
+            yield {
+                "environment": environment,
+                "published": each.name,
+                "label": each.label,
+                "value": value,
+                "source": each.source,
+            }
 
 
 def _spread(name: str, interval: Interval | None) -> Row:

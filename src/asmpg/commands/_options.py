@@ -1,4 +1,4 @@
-"""Options that several commands read: `--seeds`, and `--option NAME=VALUE`."""
+"""Options that commands read: `--seeds`, `--environments`, and `--option NAME=VALUE`."""
 
 import json
 from collections.abc import Iterable
@@ -19,6 +19,16 @@ def read_seeds(text: str) -> tuple[int, ...]:
     if not numbers:
         raise ValueError(f"{accepted}, got {text!r}")
     return default_seeds(numbers[0])
+
+
+def read_names(option: str, text: str | None) -> list[str] | None:
+    """`a,b*` as the names or patterns `a` and `b*`; `None` if nothing was given."""
+    if text is None:
+        return None
+    names = [part.strip() for part in text.split(",") if part.strip()]
+    if not names:
+        raise ValueError(f"{option} must be names separated by commas, got {text!r}")
+    return names
 
 
 def read_options(name: str, given: Iterable[str]) -> dict[str, Any]:

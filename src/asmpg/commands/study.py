@@ -8,7 +8,7 @@ from asmpg._support.checks import check_integer, check_number
 from asmpg._support.errors import TrainingError
 from asmpg._support.machine import find_device
 from asmpg._support.words import counted
-from asmpg.commands._options import read_seeds
+from asmpg.commands._options import read_names, read_seeds
 from asmpg.commands.report import Report, leave_the_gpu_to_the_jobs, show_report, write_report
 from asmpg.studies import (
     JobState,
@@ -32,6 +32,8 @@ def study(
     jobs: int | None = None,
     seeds: int | Sequence[int] | str | None = None,
     steps: int | None = None,
+    environments: Sequence[str] | str | None = None,
+    entries: Sequence[str] | str | None = None,
     device: Literal["auto", "cpu", "gpu"] = "auto",
     patience: float = 600.0,
     retries: int = 2,
@@ -42,13 +44,15 @@ def study(
     `name` is a study that comes with the package, or a TOML file; the modules that the file names
     in `imports` are imported. `executor` is the name of a registered executor, or an `Executor` of
     your own, which then decides on `jobs` and `device` itself. `seeds` is the number of seeds, or
-    the seeds. The other arguments are those of `asmpg study`. Runs that fail are a `TrainingError`,
-    after all others are done and reported.
+    the seeds; `environments` and `entries` are those to run, by name or by pattern. The other
+    arguments are those of `asmpg study`. Runs that fail are a `TrainingError`, after all others are
+    done and reported.
 
     >>> asmpg.study("quick", out="runs/quick")
     """
     text = seeds if isinstance(seeds, str) or seeds is None else _seeds_text(seeds)
     options = {"executor": executor, "jobs": jobs, "seeds": text, "steps": steps, "device": device}
+    options |= {"environments": _names_text(environments), "entries": _names_text(entries)}
     options |= {"patience": patience, "retries": retries, "quiet": quiet}
     done = _run(str(name), out=None if out is None else Path(out), **options)
     _raise_failures(done)
@@ -76,6 +80,8 @@ def _run(
     jobs: int | None,
     seeds: str | None,
     steps: int | None,
+    environments: str | None,
+    entries: str | None,
     device: Literal["auto", "cpu", "gpu"],
     patience: float,
     retries: int,
@@ -92,7 +98,10 @@ def _run(
         changes["seeds"] = seeds
     if steps is not None:
         changes["steps"] = check_integer("steps", steps, low=1)
+    parts = {"environments": environments, "entries": entries}
+    changes |= {key: names for key, names in parts.items() if names is not None}
     study = study.changed(seeds=None if seeds is None else read_seeds(seeds), steps=steps)
+    study = study.restricted(**{key: read_names(key, names) for key, names in parts.items()})
     if isinstance(executor, str):
         chosen = find_device() if device == "auto" else device
         executor = make_executor(executor, chosen, jobs)
@@ -115,6 +124,10 @@ def _run(
 def _seeds_text(seeds: int | Sequence[int]) -> str:
     """As `--seeds` would be typed, for the command that the report shows."""
     return str(seeds) if isinstance(seeds, int) else "".join(f"{seed}," for seed in seeds)
+
+
+def _names_text(names: Sequence[str] | str | None) -> str | None:
+    return names if isinstance(names, str) or names is None else ",".join(names)
 
 
 def _raise_failures(done: _Done) -> None:

@@ -11,6 +11,7 @@ from asmpg.environments.cheese_maze import CheeseMaze
 from asmpg.environments.hallway_navigation import HallwayNavigation
 from asmpg.environments.healthcare_treatment import HealthcareTreatment
 from asmpg.environments.machine_repair import MachineRepair
+from asmpg.environments.popgym import POPGYM_TASKS
 from asmpg.environments.probes import CountModulo, RepeatFirst, TMaze
 from asmpg.environments.tiger import Tiger
 from asmpg.environments.velocity_only_cart_pole import VelocityOnlyCartPole
@@ -19,7 +20,7 @@ from asmpg.environments.voicemail import Voicemail
 Factory = Callable[..., Any]
 
 #: The paper's environments, in its order, then those of the AIS reference, then memory probes.
-_BUILT_IN: dict[str, type[Environment[Any]]] = {
+_CLASSES: dict[str, type[Environment[Any]]] = {
     environment.__name__: environment
     for environment in (
         CheeseMaze,
@@ -34,14 +35,15 @@ _BUILT_IN: dict[str, type[Environment[Any]]] = {
         CountModulo,
     )
 }
+_BUILT_IN: dict[str, Factory] = {**_CLASSES, **POPGYM_TASKS}
 _registered: dict[str, Factory] = {}
 _NAME_OF_ID = {
     environment.gymnasium_id: name
-    for name, environment in _BUILT_IN.items()
+    for name, environment in _CLASSES.items()
     if environment.gymnasium_id is not None
 }
 #: The names of the paper's environments, in its order.
-PAPER_ENVIRONMENTS = tuple(name for name, environment in _BUILT_IN.items() if environment.paper)
+PAPER_ENVIRONMENTS = tuple(name for name, environment in _CLASSES.items() if environment.paper)
 
 
 def registered_names() -> list[str]:

@@ -18,6 +18,7 @@ import numpy as np
 
 from asmpg.environments import AbstractFiniteEnvironment, Environment
 from asmpg.environments.healthcare_treatment import HealthcareTreatment
+from asmpg.environments.popgym import POPGymTask
 from asmpg.environments.velocity_only_cart_pole import VelocityOnlyCartPole
 from asmpg.exact._cart_pole import cart_pole_yardsticks
 from asmpg.exact._healthcare import (
@@ -26,6 +27,7 @@ from asmpg.exact._healthcare import (
     healthcare_yardsticks,
     solve_healthcare,
 )
+from asmpg.exact._popgym import popgym_yardsticks
 from asmpg.exact._yardsticks import Yardstick, Yardsticks, finite_yardsticks
 
 _FILE = "reference_values.json"
@@ -37,14 +39,16 @@ def yardsticks(
 ) -> Yardsticks:
     """What random, memoryless, history-dependent and all-seeing policies are worth.
 
-    Finite models are solved on the spot. The solvers of HealthcareTreatment and
-    VelocityOnlyCartPole take minutes, so their results for the default constants come with the
-    package; with other constants, or with `recompute`, they run.
+    Finite models are solved on the spot; there are formulas for POPGym's tasks. The solvers of
+    HealthcareTreatment and VelocityOnlyCartPole take minutes, so their results for the default
+    constants come with the package; with other constants, or with `recompute`, they run.
     """
     if isinstance(environment, AbstractFiniteEnvironment):
         return finite_yardsticks(
             environment.model, horizon=environment.max_steps, discount=discount
         )
+    if isinstance(environment, POPGymTask):
+        return popgym_yardsticks(environment, discount=discount)
     if not recompute:
         shipped = load_reference_values(environment, discount=discount)
         if shipped is not None:

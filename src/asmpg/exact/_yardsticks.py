@@ -52,12 +52,12 @@ class Yardstick:
 class Yardsticks:
     """The yardsticks of an environment, from what knows least to what knows most.
 
-    Where a model is too large for an exact method, that yardstick is `None`.
+    Where nothing computes a yardstick, or a model is too large for what does, it is `None`.
     """
 
     random: Yardstick
     memoryless_deterministic: Yardstick | None
-    memoryless: Yardstick
+    memoryless: Yardstick | None
     history_optimal: Yardstick | None
     full_state: Yardstick
 

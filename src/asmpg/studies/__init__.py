@@ -7,10 +7,10 @@ from asmpg.studies._progress import share_done as share_done
 from asmpg.studies._runner import Runner as Runner
 from asmpg.studies._runner import longest_first as longest_first
 from asmpg.studies._study import Job as Job
+from asmpg.studies._study import Published as Published
 from asmpg.studies._study import Study as Study
 from asmpg.studies._study_file import load_study as load_study
 from asmpg.studies._study_file import parse_study as parse_study
-from asmpg.studies._study_file import read_study as read_study
 from asmpg.studies._study_file import shipped_studies as shipped_studies
 from asmpg.studies._study_file import study_text as study_text
 from asmpg.studies._study_folder import StudyFolder as StudyFolder
@@ -20,3 +20,4 @@ from asmpg.studies._study_folder import check_folder as check_folder
 from asmpg.studies._study_folder import study_lock as study_lock
 from asmpg.studies._study_folder import write_best_scores as write_best_scores
 from asmpg.studies._study_folder import write_text as write_text
+from asmpg.studies._study_tables import read_study as read_study

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from asmpg._support.errors import CheckpointError
 from asmpg._support.machine import machine, versions
-from asmpg.environments import Box, make
+from asmpg.environments import Box
 from asmpg.studies._progress import JobState, Status, StudyProgress
 from asmpg.studies._study import Job
 from asmpg.studies._study_folder import StudyFolder, write_text
@@ -184,16 +184,15 @@ class Runner:
 def longest_first(states: Sequence[JobState]) -> list[JobState]:
     """The order that leaves no core idle at the end.
 
-    Of jobs with the same number of steps, those with continuous observations take longest: their
-    networks cannot be replaced by tables.
+    Of jobs with the same number of steps, those stepped on the host take longest, then those with
+    continuous observations: their networks cannot be replaced by tables.
     """
 
-    def continuous(state: JobState) -> bool:
-        config = state.job.config
-        environment = make(config.environment, **config.environment_options)
-        return isinstance(environment.observation_space, Box)
+    def effort(state: JobState) -> tuple[float, bool, bool]:
+        interface = state.job.config.resolve().interface
+        return state.work, interface.on_host, isinstance(interface.observation_space, Box)
 
-    return sorted(states, key=lambda state: (state.work, continuous(state)), reverse=True)
+    return sorted(states, key=effort, reverse=True)
 
 
 def _new_record(folder: Path) -> Path:

@@ -1,7 +1,8 @@
 """A study as plain data: environments, methods with options, seeds, steps."""
 
 import dataclasses
-from collections.abc import Mapping
+import fnmatch
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from asmpg.runs import RunConfig
@@ -33,6 +34,16 @@ class Entry:
 
 
 @dataclasses.dataclass(frozen=True)
+class Published:
+    """What others reached, by environment, in its score; `source` says where that is written."""
+
+    name: str
+    label: str
+    values: Mapping[str, float]
+    source: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
 class Job:
     """One run of a study: an entry in an environment, with all seeds or some of them.
 
@@ -50,8 +61,9 @@ class Study:
     """Every entry in every environment, for each seed.
 
     Jobs have all seeds together, or `seeds_per_job` of them: what is run does not depend on the
-    machine, so that a study can be continued elsewhere. `imports` are the modules that register the
-    user's own environments and methods.
+    machine, so that a study can be continued elsewhere. A job has as many steps as the study, or as
+    few as its entry or `environment_steps` say. `imports` are the modules that register the user's
+    own environments and methods, or those of Gymnasium.
     """
 
     name: str
@@ -61,12 +73,14 @@ class Study:
     description: str = ""
     environment_options: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
     steps: int = 1_000_000
+    environment_steps: Mapping[str, int] = dataclasses.field(default_factory=dict)
     evaluate_every: int = 10_000
     evaluation_episodes: int = 100
     greedy: bool = False
     seeds_per_job: int | None = None
     scores: Scores = "sampled"
     imports: tuple[str, ...] = ()
+    published: tuple[Published, ...] = ()
 
     def entry(self, name: str) -> Entry:
         return next(entry for entry in self.entries if entry.name == name)
@@ -77,6 +91,7 @@ class Study:
             name: getattr(self if getattr(entry, name) is None else entry, name)
             for name in ("steps", "evaluate_every", "evaluation_episodes", "greedy")
         }
+        own["steps"] = min(own["steps"], self.environment_steps.get(environment, own["steps"]))
         return RunConfig(
             environment,
             environment_options=self.environment_options.get(environment, {}),
@@ -102,7 +117,7 @@ class Study:
         ]
 
     def changed(self, *, seeds: tuple[int, ...] | None, steps: int | None) -> "Study":
-        """The study with other seeds or steps; entries with fewer steps of their own keep them."""
+        """The study with other seeds or steps; where there are fewer steps, they are kept."""
         study = self if seeds is None else dataclasses.replace(self, seeds=seeds)
         if steps is None:
             return study
@@ -111,6 +126,29 @@ class Study:
             for entry in study.entries
         )
         return dataclasses.replace(study, steps=steps, entries=entries)
+
+    def restricted(
+        self, *, environments: Sequence[str] | None = None, entries: Sequence[str] | None = None
+    ) -> "Study":
+        """The part of the study in some environments or with some entries, in its own order.
+
+        Both are names, or patterns like `popgym-*Easy`; a `ValueError` if one fits nothing.
+        """
+        known = [entry.name for entry in self.entries]
+        kept = _chosen("environments", environments, self.environments)
+        names = _chosen("entries", entries, known)
+        return dataclasses.replace(
+            self,
+            environments=kept,
+            entries=tuple(entry for entry in self.entries if entry.name in names),
+            environment_options=_only(self.environment_options, kept),
+            environment_steps=_only(self.environment_steps, kept),
+            published=tuple(
+                dataclasses.replace(each, values=values)
+                for each in self.published
+                if (values := _only(each.values, kept))
+            ),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON or TOML can hold it; `read_study` is the opposite."""
@@ -121,4 +159,20 @@ class Study:
             entry.pop("name"): {name: value for name, value in entry.items() if value is not None}
             for entry in plain["entries"]
         }
+        plain["published"] = {each.pop("name"): each for each in plain["published"]}
         return plain
+
+
+def _chosen(name: str, wanted: Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]:
+    """Those of `known` that one of the patterns `wanted` fits; all if none are given."""
+    if wanted is None:
+        return tuple(known)
+    for pattern in wanted:
+        if not fnmatch.filter(known, pattern):
+            accepted = ", ".join(known)
+            raise ValueError(f"{name} must be among {accepted}, or patterns, got {pattern!r}")
+    return tuple(each for each in known if any(fnmatch.fnmatchcase(each, p) for p in wanted))
+
+
+def _only(table: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    return {name: value for name, value in table.items() if name in names}

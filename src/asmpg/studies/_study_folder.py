@@ -19,7 +19,8 @@ from asmpg._support.files import (
 )
 from asmpg.runs import RunFolder
 from asmpg.studies._study import Job, Study, WrongKeyError
-from asmpg.studies._study_file import import_modules, read_study
+from asmpg.studies._study_file import import_modules
+from asmpg.studies._study_tables import read_study
 from asmpg.training import evaluate
 
 #: What a session says of its machine and its software.

@@ -7,8 +7,10 @@ from asmpg._support.words import counted, short_number
 from asmpg.analysis._results import Results
 from asmpg.analysis.figures._panels import (
     YARDSTICK_STYLES,
+    draw_published,
     draw_yardsticks,
     panels,
+    published_styles,
     styles,
 )
 
@@ -21,7 +23,10 @@ _MARKERS = 8
 
 
 def learning_curves(results: Results, columns: int) -> "Figure":
-    """A panel for each environment: means with bands of one standard error, and yardsticks."""
+    """A panel for each environment: means with bands of one standard error, and yardsticks.
+
+    Published values, if the study has any, are lines with a marker at the right.
+    """
     names = results.environments
     figure, grid = panels(names, columns=columns, height=3.4, spare=True)
     for axes, environment in zip(grid, names, strict=False):
@@ -60,6 +65,7 @@ def _draw(axes: "Axes", results: Results, environment: str) -> None:
                 zorder=2,
             )
     draw_yardsticks(axes, results.yardsticks[environment], labels=False)
+    draw_published(axes, results, environment)
     axes.set_xlim(0, 1.01 * max(results.curves[environment, entry].steps[-1] for entry in entries))
     axes.set_xlabel("environment steps")
     axes.set_ylabel(results.scores[environment].label)
@@ -90,6 +96,21 @@ def _legend(axes: "Axes", results: Results) -> None:
         Line2D([], [], color="black", linewidth=1, linestyle=style, label=label)
         for name, (label, style) in YARDSTICK_STYLES.items()
         if name in drawn
+    ]
+    marks = published_styles(results)
+    handles += [
+        Line2D(
+            [],
+            [],
+            color=marks[each.name][0],
+            linewidth=0.9,
+            linestyle=(0, (2, 1.5)),
+            marker=marks[each.name][1],
+            markersize=6,
+            label=each.label,
+        )
+        for each in results.study.published
+        if any(environment in each.values for environment in results.environments)
     ]
     axes.legend(
         handles=handles,

@@ -78,6 +78,8 @@ def save_svg(figure: "Figure", path: Path) -> Path:
 
 #: Letters of a label per inch.
 _CHARACTERS = 11
+#: Letters of a title; if one is longer, all are written smaller.
+_TITLE = 28
 #: The height of a line, in inches.
 _LINE = 0.2
 
@@ -103,8 +105,9 @@ def panels(
     figure = Figure(figsize=(width, height * rows))
     figure.set_layout_engine("constrained", w_pad=0.08, h_pad=0.08)
     grid = list(figure.subplots(rows, columns, squeeze=False, sharey=sharey).flat)
+    size = min(11.0, 11.0 * _TITLE / max(map(len, titles), default=1))
     for axes, title in zip(grid, titles, strict=False):
-        axes.set_title(title, loc="left", fontsize=11, fontweight="bold")
+        axes.set_title(title, loc="left", fontsize=size, fontweight="bold")
         axes.spines[["top", "right"]].set_visible(False)
         axes.locator_params(axis="x", nbins=5)
     for axes in grid[len(titles) :]:
@@ -177,3 +180,35 @@ def draw_yardsticks(axes: "Axes", lines: Mapping[str, Line], *, labels: bool = T
             fontsize=9,
             annotation_clip=False,
         )
+
+
+#: A colour and a marker for each published result, in the order of the study.
+PUBLISHED_STYLES = (("#A05A00", "<"), ("#4A3B8F", "D"), ("#1B7A5A", "s"), ("#8A1538", "^"))
+
+
+def published_styles(results: Results) -> dict[str, tuple[str, str]]:
+    """A colour and a marker for each published result; they repeat after four."""
+    names = [each.name for each in results.study.published]
+    return {
+        name: PUBLISHED_STYLES[place % len(PUBLISHED_STYLES)] for place, name in enumerate(names)
+    }
+
+
+def draw_published(axes: "Axes", results: Results, environment: str) -> None:
+    """A thin line at each published value, with a marker at its right end."""
+    looks = published_styles(results)
+    for each in results.study.published:
+        if environment in each.values:
+            colour, marker = looks[each.name]
+            value = each.values[environment]
+            axes.axhline(value, color=colour, linewidth=0.9, linestyle=(0, (2, 1.5)), zorder=1)
+            axes.plot(
+                1.0,
+                value,
+                transform=axes.get_yaxis_transform(),
+                color=colour,
+                marker=marker,
+                markersize=6,
+                clip_on=False,
+                zorder=4,
+            )

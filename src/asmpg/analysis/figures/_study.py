@@ -62,7 +62,7 @@ def figures(results: Results, summary: Summary) -> list[StudyFigure]:
             "learning_curves",
             "Learning curves",
             "The score at each evaluation, mean over seeds; the band is one standard error. "
-            "Black lines are the values of three kinds of policies.",
+            "Black lines are the values of three kinds of policies." + _published_caption(results),
             lambda columns: learning_curves(results, columns),
         ),
         StudyFigure(
@@ -103,3 +103,9 @@ def figures(results: Results, summary: Summary) -> list[StudyFigure]:
             )
         )
     return drawn
+
+
+def _published_caption(results: Results) -> str:
+    if not results.study.published:
+        return ""
+    return " Coloured lines with a marker at the right are published values, which others measured."

@@ -17,7 +17,7 @@ from asmpg.analysis.figures import Picture
 from asmpg.analysis.report._answer import Answer, answer
 from asmpg.analysis.report._html import definitions, picture, table, text
 from asmpg.exact import YARDSTICK_LABELS
-from asmpg.studies import StudyFolder, best_episodes
+from asmpg.studies import Published, Study, StudyFolder, best_episodes
 
 
 def page(
@@ -70,6 +70,7 @@ def _head(folder: StudyFolder, results: Results) -> str:
             for entry in study.entries
             if entry.steps is not None and entry.steps != study.steps
         ),
+        *_fewer_steps(study),
         f"{clock(wall)} of wall time",
     ]
     warning = (
@@ -81,6 +82,15 @@ def _head(folder: StudyFolder, results: Results) -> str:
     return (
         f"<p>{text(study.description)}</p><p class='facts'>{text(' · '.join(facts))}</p>{warning}"
     )
+
+
+def _fewer_steps(study: Study) -> list[str]:
+    """The environments in which there are fewer steps, by how many there are."""
+    fewer = [steps for steps in study.environment_steps.values() if steps < study.steps]
+    return [
+        f"{counted(steps, 'step')} in {counted(fewer.count(steps), 'environment')}"
+        for steps in sorted(set(fewer))
+    ]
 
 
 def _answer(results: Results, found: Answer) -> str:
@@ -150,7 +160,8 @@ def _table(results: Results, summary: Summary) -> str:
         f"seed on {best_episodes(results.study):,} fresh episodes; steps are the median over seeds "
         "until the share of the way from random to the history optimum is reached and kept, with "
         "the number of seeds that reach it.</p>"
-        f"{table(headings, rows, name='summary')}{_yardsticks(results)}</section>"
+        f"{table(headings, rows, name='summary')}{_yardsticks(results)}{_published(results)}"
+        "</section>"
     )
 
 
@@ -168,6 +179,29 @@ def _yardsticks(results: Results) -> str:
         "<h3>Yardsticks</h3><p>The values of several kinds of policies: ≈ approximate, ≥ the best "
         f"that was found.</p>{table(headings, rows, name='yardsticks')}"
     )
+
+
+def _published(results: Results) -> str:
+    """A column for each published result, and where they come from."""
+    published = results.study.published
+    if not published:
+        return ""
+    rows = [
+        [environment, *(_published_cell(each, environment) for each in published)]
+        for environment in results.study.environments
+        if any(environment in each.values for each in published)
+    ]
+    headings = ["environment", *(each.label for each in published)]
+    sources = {each.label: each.source for each in published if each.source}
+    return (
+        "<h3>Published values</h3><p>Measured by others, in their way; not by this study.</p>"
+        f"{table(headings, rows, name='published')}{definitions(sources) if sources else ''}"
+    )
+
+
+def _published_cell(published: Published, environment: str) -> tuple[str, float | None]:
+    value = published.values.get(environment)
+    return ("–", None) if value is None else _rounded(value)
 
 
 def _rounded(value: Any) -> tuple[str, float]:

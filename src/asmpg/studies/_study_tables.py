@@ -1,0 +1,190 @@
+"""The tables of a study file, checked key by key."""
+
+import dataclasses
+import re
+import typing
+from collections.abc import Mapping
+from typing import Any
+
+from asmpg._support.checks import check_integer, check_number, check_one_of
+from asmpg.environments import registered_names
+from asmpg.interop import is_on_host
+from asmpg.methods import PRESETS
+from asmpg.runs import default_seeds
+from asmpg.studies._study import Entry, Published, Scores, Study, WrongKeyError
+
+_NAME = r"[A-Za-z0-9][\w.-]*"
+#: A Gymnasium id, which becomes a folder: its module belongs into `imports`.
+_ID = rf"({_NAME}/)*{_NAME}"
+_MODULE = r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*"
+_NUMBERS = ("steps", "evaluate_every", "evaluation_episodes")
+_STUDY_KEYS = tuple(field.name for field in dataclasses.fields(Study))
+_ENTRY_KEYS = tuple(field.name for field in dataclasses.fields(Entry) if field.name != "name")
+
+
+def read_study(tables: Mapping[str, Any], *, name: str) -> Study:
+    """The study in `tables`, or a `WrongKeyError`; it is called `name` unless they name it."""
+    _check_keys((), tables, _STUDY_KEYS)
+    return Study(
+        name=_name(("name",), tables.get("name", name)),
+        description=_text(("description",), tables.get("description", "")),
+        environments=_environments(tables),
+        environment_options=_environment_options(tables),
+        environment_steps=_environment_steps(tables),
+        entries=_entries(tables),
+        seeds=_seeds(tables),
+        published=_published(tables),
+        imports=read_imports(tables),
+        **_settings((), tables),
+    )
+
+
+def read_imports(tables: Mapping[str, Any]) -> tuple[str, ...]:
+    """The modules that `tables` name in `imports`."""
+    given = tables.get("imports", ())
+    if not isinstance(given, list | tuple):
+        raise WrongKeyError(("imports",), f"must be a list of modules, got {given!r}")
+    for module in given:
+        if not isinstance(module, str) or not re.fullmatch(_MODULE, module):
+            raise WrongKeyError(("imports",), f"must be names of modules, got {module!r}")
+    return tuple(given)
+
+
+def _settings(table_key: tuple[str, ...], table: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys with a default, of a study or of an entry, that are given."""
+    given: dict[str, Any] = {}
+    for key in table.keys() & {*_NUMBERS, "seeds_per_job"}:
+        given[key] = _checked((*table_key, key), check_integer, table[key], low=1)
+    if "greedy" in table:
+        if not isinstance(table["greedy"], bool):
+            raise WrongKeyError(
+                (*table_key, "greedy"), f"must be true or false, got {table['greedy']!r}"
+            )
+        given["greedy"] = table["greedy"]
+    if "scores" in table:
+        accepted = typing.get_args(Scores)
+        given["scores"] = _checked(("scores",), check_one_of, table["scores"], accepted)
+    return given
+
+
+def _environments(tables: Mapping[str, Any]) -> tuple[str, ...]:
+    given = tables.get("environments")
+    if not isinstance(given, list | tuple) or not given:
+        raise WrongKeyError(("environments",), f"must be a list of names, got {given!r}")
+    for name in given:
+        if not (isinstance(name, str) and re.fullmatch(_ID, name) and is_on_host(name)):
+            _checked(("environments",), check_one_of, name, registered_names())
+    if len(set(given)) < len(given):
+        raise WrongKeyError(("environments",), f"must be different, got {', '.join(given)}")
+    return tuple(given)
+
+
+def _environment_options(tables: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    key = "environment_options"
+    given = _table((key,), tables.get(key, {}))
+    _check_keys((key,), given, _environments(tables))
+    return {name: _table((key, name), options) for name, options in given.items()}
+
+
+def _environment_steps(tables: Mapping[str, Any]) -> dict[str, int]:
+    key = "environment_steps"
+    given = _table((key,), tables.get(key, {}))
+    _check_keys((key,), given, _environments(tables))
+    return {
+        name: _checked((key, name), check_integer, steps, low=1) for name, steps in given.items()
+    }
+
+
+def _published(tables: Mapping[str, Any]) -> tuple[Published, ...]:
+    given = _table(("published",), tables.get("published", {}))
+    environments = _environments(tables)
+    found = []
+    for name, own in given.items():
+        table_key = ("published", name)
+        table = _table(table_key, own)
+        _check_keys(table_key, table, ("label", "source", "values"))
+        values = _table((*table_key, "values"), table.get("values", {}))
+        _check_keys((*table_key, "values"), values, environments)
+        numbers = {
+            environment: float(_checked((*table_key, "values", environment), check_number, value))
+            for environment, value in values.items()
+        }
+        label, source = (
+            _text((*table_key, key), table.get(key, default))
+            for key, default in (("label", name), ("source", ""))
+        )
+        found.append(Published(_name(table_key, name), label, numbers, source))
+    return tuple(found)
+
+
+def _entries(tables: Mapping[str, Any]) -> tuple[Entry, ...]:
+    given = _table(("entries",), tables.get("entries", {}))
+    if not given:
+        raise WrongKeyError(("entries",), "must have at least one table, say [entries.asmpg]")
+    entries = tuple(_entry(name, _table(("entries", name), own)) for name, own in given.items())
+    labels = [entry.label for entry in entries]
+    for entry in entries:
+        if labels.count(entry.label) > 1:
+            key = ("entries", entry.name, "label")
+            raise WrongKeyError(key, f"must be unlike all other labels, got {entry.label!r}")
+    return entries
+
+
+def _entry(name: str, table: Mapping[str, Any]) -> Entry:
+    table_key = ("entries", name)
+    _check_keys(table_key, table, _ENTRY_KEYS)
+    return Entry(
+        name=_name(table_key, name),
+        label=_text((*table_key, "label"), table.get("label", name)),
+        method=_checked(
+            (*table_key, "method"), check_one_of, table.get("method", name), tuple(PRESETS)
+        ),
+        options=_table((*table_key, "options"), table.get("options", {})),
+        **_settings(table_key, table),
+    )
+
+
+def _seeds(tables: Mapping[str, Any]) -> tuple[int, ...]:
+    given = tables.get("seeds", 10)
+    accepted = "must be a number of seeds or a list of different ones"
+    if isinstance(given, list | tuple):
+        whole = all(isinstance(seed, int) and not isinstance(seed, bool) for seed in given)
+        if not given or not whole or len(set(given)) < len(given):
+            raise WrongKeyError(("seeds",), f"{accepted}, got {given!r}")
+        return tuple(given)
+    try:
+        return default_seeds(given)
+    except ValueError:
+        raise WrongKeyError(("seeds",), f"{accepted}, got {given!r}") from None
+
+
+def _check_keys(table_key: tuple[str, ...], table: Mapping[str, Any], accepted: Any) -> None:
+    for key in table:
+        if key not in accepted:
+            raise WrongKeyError((*table_key, key), f"is not known; accepted: {', '.join(accepted)}")
+
+
+def _checked(key: tuple[str, ...], check: Any, value: Any, *accepted: Any, **limits: Any) -> Any:
+    """Run one of `asmpg._support.checks`, and name the key in front of what it says."""
+    try:
+        return check("", value, *accepted, **limits)
+    except ValueError as error:
+        raise WrongKeyError(key, str(error).strip()) from None
+
+
+def _table(key: tuple[str, ...], value: Any) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise WrongKeyError(key, f"must be a table, got {value!r}")
+    return dict(value)
+
+
+def _text(key: tuple[str, ...], value: Any) -> str:
+    if not isinstance(value, str):
+        raise WrongKeyError(key, f"must be text, got {value!r}")
+    return value
+
+
+def _name(key: tuple[str, ...], value: Any) -> str:
+    if not isinstance(value, str) or not re.fullmatch(_NAME, value):
+        raise WrongKeyError(key, f"must be letters, digits, '.', '_' and '-', got {value!r}")
+    return value

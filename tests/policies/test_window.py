@@ -188,9 +188,12 @@ def test_it_starts_as_the_policy_without_a_window():
         hidden = make_window(encoding, 2, jax.random.key(0)).hidden
         policy = WindowPolicy(hidden, window=2, encoding=encoding, key=jax.random.key(1))
         observations, _ = history(encoding, 1, jax.random.key(2))
-        memory = AgentMemory(*(jnp.ones((), jnp.int32),) * 3, policy.empty_window())
+        one = jnp.ones((), jnp.int32)
+        memory = AgentMemory(one, one, one, policy.empty_window())
         np.testing.assert_allclose(
-            policy.log_phi(memory, observations[0]), hidden.log_phi(memory, observations[0])
+            policy.log_phi(memory, observations[0]),
+            hidden.log_phi(memory, observations[0]),
+            rtol=1e-6,
         )
 
 
@@ -209,7 +212,7 @@ def test_methods_train_save_and_play_with_a_window(method, name, tmp_path):
     observations = [make(name).reset(jax.random.key(seed))[0] for seed in range(6)]
     for each in (agent, loaded):
         each.seed(3)
-    states = [None, None]
+    states: list = [None, None]
     for observation in observations:
         for number, each in enumerate((agent, loaded)):
             action, states[number] = each.predict(np.asarray(observation), states[number])
@@ -241,3 +244,28 @@ def test_a_window_that_would_not_fit_is_refused():
     )
     with pytest.raises(ValueError, match=r"window must be smaller, got 500000.*window=0"):
         asmpg.ASMPPO(window=500_000).learn(many, progress=False)
+
+
+def test_the_memories_that_can_be_met_are_counted():
+    """CheeseMaze: between steps, a window of 2 keeps where one was and what one did there."""
+    agent = asmpg.ASMPPO(window=2, num_states=3, num_environments=2, rollout_steps=8, minibatches=2)
+    agent = agent.learn("CheeseMaze", steps=100, evaluation_episodes=2, progress=False)
+    assert agent.window == 2
+    assert agent.num_memories() == 3 * (1 + 7 * 4)
+    # Nothing yet; any action at the six symbols that are not the goal, which ends the episode.
+    assert agent.num_memories(make("CheeseMaze")) == 3 * (1 + 6 * 4)
+
+
+def test_phi_is_asked_about_a_window():
+    agent = asmpg.ASMPPO(window=2, num_states=3, num_environments=2, rollout_steps=8, minibatches=2)
+    agent = agent.learn("CheeseMaze", steps=100, evaluation_episodes=2, progress=False)
+    assert agent.phi(1, seen=[5, 3], done=[2]).sum() == pytest.approx(1.0, abs=1e-6)
+    one = jnp.ones((), jnp.int32)
+    window = agent.policy.empty_window().pushed(jnp.asarray(3), jnp.asarray(2))
+    memory = AgentMemory(one, one, one, window)
+    expected = np.exp(agent.policy.log_phi(memory, jnp.asarray(5))[1])
+    np.testing.assert_allclose(agent.phi(1, seen=[5, 3], done=[2]), expected, rtol=1e-6)
+    with pytest.raises(ValueError, match="seen must be the last observations, newest first"):
+        agent.phi(1)
+    with pytest.raises(ValueError, match="got 3 and 2"):
+        agent.phi(1, seen=[5, 3, 2], done=[1, 1])

@@ -20,10 +20,11 @@ from asmpg.agents._arguments import (
     reward_batch,
     start_batch,
 )
-from asmpg.environments import Space
+from asmpg.environments import AbstractFiniteEnvironment, Space
+from asmpg.exact import num_windows
 from asmpg.interop import Interface
 from asmpg.methods import Method
-from asmpg.policies import Actor, ASMPolicy, actor
+from asmpg.policies import Actor, ASMPolicy, WindowPolicy, actor
 from asmpg.runs import RunConfig, save_checkpoint
 
 if TYPE_CHECKING:
@@ -180,17 +181,32 @@ class Agent:
         self,
         state: SupportsIndex,
         *,
+        seen: Sequence[ArrayLike] = (),
+        done: Sequence[SupportsIndex] = (),
         given: _kernels.KernelInput | None = None,
         time: SupportsIndex | None = None,
     ) -> Float[np.ndarray, " A"]:
         """`phi(. | state)`: the distribution of the action in agent state `state`.
+
+        Where the policy has a window, `phi(. | state, window)`: `seen` are the last observations,
+        newest first, and `done` the actions between them.
+
+        >>> agent.phi(3, seen=[5])
 
         The action of a joint kernel depends on the input as well: it is `given` as the first three
         arguments of `nu`. `time` is as for `nu`.
         """
         if given is not None:
             given = (given[0], given[1], self._read(given[2]))
-        return _kernels.phi(self._asm_policy(), self.observation_space, state, given, time)
+        return _kernels.phi(
+            self._asm_policy(),
+            self.observation_space,
+            state,
+            given,
+            time,
+            seen=[self._read(observation) for observation in seen],
+            done=done,
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the agent into one file of arrays and JSON, for `asmpg.load`.
@@ -213,8 +229,33 @@ class Agent:
 
     @property
     def num_states(self) -> int:
-        """Number of agent states."""
+        """Number of agent states; of the hidden ones, where the policy has a window."""
         return self._asm_policy().num_states
+
+    @property
+    def window(self) -> int:
+        """How many observations the action depends on directly; 0 for the paper's policies."""
+        policy = self._asm_policy()
+        return policy.window if isinstance(policy, WindowPolicy) else 0
+
+    def num_memories(self, environment: Any = None) -> int:
+        """How many memories the agent can have between two steps, where observations are finite.
+
+        Agent states, times what a window keeps: all that a symbol and an action each can fill it
+        with, or, in an `environment` with a finite model, what can really be met there.
+
+        >>> agent.num_memories(asmpg.make("CheeseMaze"))
+        """
+        policy = self._asm_policy()
+        if policy.num_observations is None:
+            raise ValueError("num_memories needs finite observations; these are real")
+        kept = max(self.window - 1, 0)
+        if environment is None:
+            pairs = policy.num_observations * policy.num_actions
+            return policy.num_states * sum(pairs**length for length in range(kept + 1))
+        if not isinstance(environment, AbstractFiniteEnvironment):
+            raise ValueError(f"environment must have a finite model, got {environment!r}")
+        return policy.num_states * num_windows(environment.model, kept)
 
     def _asm_policy(self) -> ASMPolicy:
         if self.policy is None:

@@ -1,5 +1,6 @@
 """A look inside an ASM policy."""
 
+from collections.abc import Sequence
 from typing import SupportsIndex
 
 import jax.numpy as jnp
@@ -9,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from asmpg.agents._arguments import index, observation_batch
 from asmpg.environments import Space
-from asmpg.policies import AgentMemory, ASMPolicy, TimeIndexedPolicy
+from asmpg.policies import AgentMemory, ASMPolicy, TimeIndexedPolicy, WindowPolicy
 
 #: Agent state, action and observation: what `nu` looks at. The first two are `None` at the start.
 KernelInput = tuple[SupportsIndex | None, SupportsIndex | None, ArrayLike]
@@ -28,22 +29,62 @@ def phi(
     state: SupportsIndex,
     given: KernelInput | None,
     time: SupportsIndex | None,
+    *,
+    seen: Sequence[ArrayLike] = (),
+    done: Sequence[SupportsIndex] = (),
 ) -> Float[np.ndarray, " A"]:
-    """The distribution of the action in agent state `state`."""
+    """The distribution of the action in agent state `state`.
+
+    `seen` and `done` are what a window shows, newest first.
+    """
+    now = index("state", state, high=policy.num_states - 1)
+    if isinstance(policy, WindowPolicy):
+        memory, observation = _window_input(policy, space, seen, done)
+        return np.exp(np.asarray(policy.log_phi(memory, observation)[now]))
+    if len(seen) or len(done):
+        raise ValueError("seen and done must be left out: the policy has no window")
     kernels = policy.steps if isinstance(policy, TimeIndexedPolicy) else policy
     if given is not None:
-        memory, seen = _input(policy, space, given, time)
+        memory, observation = _input(policy, space, given, time)
     elif kernels.factored:
         zero = jnp.zeros((), jnp.int32)
         memory = AgentMemory(zero, zero, zero if time is None else index("time", time))
-        seen = observation_batch(np.zeros(space.shape, int), space)[0][0]
+        observation = observation_batch(np.zeros(space.shape, int), space)[0][0]
     else:
         raise ValueError(
             "given must be (state, action, observation), the input of nu, as the action of a "
             "joint kernel depends on it; got None"
         )
-    now = index("state", state, high=policy.num_states - 1)
-    return np.exp(np.asarray(policy.log_phi(memory, seen)[now]))
+    return np.exp(np.asarray(policy.log_phi(memory, observation)[now]))
+
+
+def _window_input(
+    policy: WindowPolicy, space: Space, seen: Sequence[ArrayLike], done: Sequence[SupportsIndex]
+) -> tuple[AgentMemory, Shaped[Array, "*observation"]]:
+    """What the action depends on; a window that is not full is one of an episode's first steps."""
+    if not 1 <= len(seen) <= policy.window or len(done) != len(seen) - 1:
+        between = f", and done the {policy.window - 1} actions between" if policy.window > 1 else ""
+        raise ValueError(
+            f"seen must be the last observations, newest first, at most {policy.window}{between}, "
+            f"as the action depends on them; got {len(seen)} and {len(done)}"
+        )
+    batches = [observation_batch(observation, space) for observation in seen]
+    if not all(single for _, single in batches):
+        raise ValueError(f"seen must hold single observations, got {seen!r}")
+    observations = [batch[0] for batch, _ in batches]
+    actions = [index("done", action, high=policy.num_actions - 1) for action in done]
+    memory = AgentMemory(
+        jnp.zeros((), jnp.int32),
+        actions[0] if actions else jnp.zeros((), jnp.int32),
+        jnp.asarray(len(done), jnp.int32),
+        policy.empty_window(),
+    )
+    if memory.window is not None:
+        window = memory.window
+        for observation, action in zip(reversed(observations[1:]), reversed(actions), strict=True):
+            window = window.pushed(observation, jnp.asarray(action))
+        memory = AgentMemory(memory.state, memory.action, memory.time, window)
+    return memory, observations[0]
 
 
 def _input(

@@ -39,6 +39,7 @@ from asmpg.exact._memoryless import memoryless_returns as memoryless_returns
 from asmpg.exact._returns import ExactReturns as ExactReturns
 from asmpg.exact._returns import exact_gradient as exact_gradient
 from asmpg.exact._returns import exact_returns as exact_returns
+from asmpg.exact._returns import num_windows as num_windows
 from asmpg.exact._returns import policy_returns as policy_returns
 from asmpg.exact._simulation import UniformAct as UniformAct
 from asmpg.exact._simulation import play as play

@@ -119,3 +119,29 @@ def exact_gradient(
         return getattr(returns, criterion)
 
     return eqx.filter_value_and_grad(value)(policy)
+
+
+def num_windows(model: FiniteModel, length: int) -> int:
+    """How many windows of the last `length` pairs of observation and action can be met.
+
+    Shorter ones, of the first steps of an episode, are counted too.
+    """
+    starts = np.argwhere(model.start[:, None] * model.start_observation > 0)
+    frontier: set[tuple[int, int, tuple[tuple[int, int], ...]]]
+    frontier = {(int(state), int(symbol), ()) for state, symbol in starts}
+    known = set(frontier)
+    windows: set[tuple[tuple[int, int], ...]] = {()}
+    while frontier:
+        following = set()
+        for state, symbol, window in frontier:
+            for action in range(model.num_actions):
+                kept = ((symbol, action), *window)[:length]
+                for successor in np.flatnonzero(model.transition[state, action] > 0):
+                    if model.terminal[successor]:
+                        continue
+                    windows.add(kept)
+                    for shown in np.flatnonzero(model.observation[action, successor] > 0):
+                        following.add((int(successor), int(shown), kept))
+        frontier = following - known
+        known |= frontier
+    return len(windows)

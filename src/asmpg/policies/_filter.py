@@ -76,7 +76,7 @@ class FilterActor(Actor[FilterMemory]):
         del reward
         joint = _joint(
             memory.belief,
-            jnp.exp(self.kernels.log_updates(memory.past, observation)),
+            self.kernels.updates(memory.past, observation),
             jnp.exp(self.kernels.log_controls(memory.past, observation)),
         )
         action = draw(joint.sum(axis=0), uniforms[1], greedy=self.greedy)
@@ -103,24 +103,33 @@ def filter_actions(
     belief before it is forgotten, by the gradient as well. What is remembered are beliefs:
     `c_{t-1}` before each observation and `c_t` after each action.
     """
-    nu = jnp.exp(kernels.log_updates(past, observations))
+    nu = kernels.updates(past, observations)
     phi = jnp.exp(kernels.log_controls(past, observations))
-    nothing_known = jnp.full_like(belief, 1 / belief.shape[-1])
+    if phi.ndim > nu.ndim:
+        # The action depends on the agent state before as well: it is one step with that after.
+        nu, phi = nu[..., None] * phi, None
     taken = jnp.take_along_axis(
-        phi, actions.reshape(*actions.shape, *(1,) * (phi.ndim - 2)), axis=-1
+        nu if phi is None else phi,
+        actions.reshape(*actions.shape, *(1,) * (nu.ndim - 2)),
+        axis=-1,
     )[..., 0]
-    taken = taken if taken.ndim == nu.ndim else taken[..., None, :]
+    nothing_known = jnp.full_like(belief, 1 / belief.shape[-1])
 
     def step(
         belief: Float[Array, "N S"], row: tuple[Any, ...]
-    ) -> tuple[Float[Array, "N S"], tuple[Float[Array, "N S"], Float[Array, "N S"]]]:
-        first, transfer = row
+    ) -> tuple[Float[Array, "N S"], tuple[Float[Array, "N S"], ...]]:
+        first, move, likelihood = row
         before = jnp.where(first[:, None], nothing_known, belief)
-        after = _normalised(jnp.einsum("ni,nis->ns", before, transfer))
-        return after, (before, after)
+        now = jnp.einsum("ni,nis->ns", before, move)
+        after = _normalised(now if likelihood is None else now * likelihood)
+        return after, (before, now, after)
 
-    _, (before, after) = jax.lax.scan(step, belief, (past.first, nu * taken))
-    distributions = _joint(before, nu, phi).sum(axis=-2)
+    rows = (past.first, taken, None) if phi is None else (past.first, nu, taken)
+    _, (before, now, after) = jax.lax.scan(step, belief, rows)
+    if phi is None:
+        distributions = jnp.einsum("tni,tnisa->tna", before, nu)
+    else:
+        distributions = jnp.einsum("tns,tnsa->tna", now, phi)
     return ActionDistributions(jnp.log(distributions + _TINY), before, after)
 
 

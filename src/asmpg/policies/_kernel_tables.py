@@ -172,8 +172,25 @@ class KernelTables(eqx.Module):
         self, past: AgentMemory, observation: Int[Array, "*batch"]
     ) -> Float[Array, "*batch S S"]:
         """`log nu(s | s~, A_{t-1}, O_t)` for all `s~` and `s`, whatever the state in `past`."""
-        past, observation = self._every_state(past, observation)
-        return self.log_nu[self._time(past), self._index(past, observation)]
+        return self._matrices(self.log_nu, past, observation)
+
+    def updates(
+        self, past: AgentMemory, observation: Int[Array, "*batch"]
+    ) -> Float[Array, "*batch S S"]:
+        """`nu(s | s~, A_{t-1}, O_t)` itself."""
+        return self._matrices(jnp.exp(self.log_nu), past, observation)
+
+    def _matrices(
+        self, table: Float[Array, "time X S"], past: AgentMemory, observation: Int[Array, "*batch"]
+    ) -> Float[Array, "*batch S S"]:
+        """The rows of all agent states, looked up together: those of the dummy pair come last."""
+        times, symbols, states = table.shape[0], self.num_observations, self.num_states
+        start, others = table[:, :symbols], table[:, symbols:]
+        others = others.reshape(times, states, self.num_actions * symbols, states)
+        start = jnp.broadcast_to(start[:, :, None], (times, symbols, states, states))
+        matrices = jnp.concatenate([jnp.swapaxes(others, 1, 2), start], axis=1)
+        action = jnp.where(past.first, self.num_actions, past.action)
+        return matrices[self._time(past), action * symbols + observation]
 
     def log_controls(
         self, past: AgentMemory, observation: Int[Array, "*batch"]

@@ -81,6 +81,12 @@ class ASMPolicy(eqx.Module):
         """`log nu(s | s~, A_{t-1}, O_t)` for all `s~` and `s`, whatever the state in `past`."""
         return self._from_every_state(self.log_nu, past, observation)
 
+    def updates(
+        self, past: AgentMemory, observation: Shaped[Array, "*batch_and_observation"]
+    ) -> Float[Array, "*batch S S"]:
+        """`nu(s | s~, A_{t-1}, O_t)` itself."""
+        return jnp.exp(self.log_updates(past, observation))
+
     def log_controls(
         self, past: AgentMemory, observation: Shaped[Array, "*batch_and_observation"]
     ) -> Float[Array, "*batch S A"] | Float[Array, "*batch S S A"]:

@@ -132,6 +132,11 @@ class WindowPolicy(ASMPolicy):
     ) -> Float[Array, "*batch S S"]:
         return self.hidden.log_updates(past, observation)
 
+    def updates(
+        self, past: AgentMemory, observation: Shaped[Array, "*batch_and_observation"]
+    ) -> Float[Array, "*batch S S"]:
+        return self.hidden.updates(past, observation)
+
     def log_controls(
         self, past: AgentMemory, observation: Shaped[Array, "*batch_and_observation"]
     ) -> Float[Array, "*batch S A"]:

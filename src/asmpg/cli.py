@@ -73,7 +73,8 @@ def train(
         seeds: How many seeds, the paper's first, or which: 1952,5235. A single one: 1952,
         steps: Environment steps of each seed.
         out: Folder of the run; runs/ENVIRONMENT-METHOD if left out.
-        resume: Resume the run in this folder; options must be its own, or be left out.
+        resume: Resume the run in this folder; options must be its own, or be left out, but for more
+            steps.
         evaluate_every: Environment steps between two evaluations.
         evaluation_episodes: Fresh episodes in each evaluation.
         greedy: Evaluate with the most probable agent states and actions.

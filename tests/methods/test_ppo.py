@@ -205,9 +205,9 @@ def test_update_is_one_program_that_changes_what_it_should(name):
 
 def test_target_kl_stops_the_policy_and_not_the_critic():
     environment = make("TMaze", length=2)
-    method = ASMPPO(num_states=3, target_kl=0.0, **SMALL)
+    method = ASMPPO(num_states=3, window=0, target_kl=0.0, **SMALL)
     learner = initialise(method, environment, jax.random.key(0))
-    free = ASMPPO(num_states=3, **SMALL)
+    free = ASMPPO(num_states=3, window=0, **SMALL)
     stopped, *_ = eqx.filter_jit(improve)(method, environment, learner, jax.random.key(1))
     unbound, *_ = eqx.filter_jit(improve)(free, environment, learner, jax.random.key(1))
 
@@ -223,7 +223,7 @@ def test_target_kl_stops_the_policy_and_not_the_critic():
 
 def test_average_is_what_acts():
     environment = make("TMaze", length=2)
-    method = ASMPPO(num_states=3, averaging=2.0, **SMALL)
+    method = ASMPPO(num_states=3, window=0, averaging=2.0, **SMALL)
     learner = initialise(method, environment, jax.random.key(0))
     step = eqx.filter_jit(improve)
     first, *_ = step(method, environment, learner, jax.random.key(1))
@@ -290,7 +290,7 @@ def test_rates_follow_the_share_of_the_run_that_is_done():
     """Half the rate at `decay`, whatever the length of the run: the first step of Adam shows it."""
     environment = make("TMaze", length=2, max_steps=7)
     once = {**SMALL, "epochs": 1, "minibatches": 1}
-    method = ASMPPO(num_states=3, critic="memory", decay=0.5, averaging=None, **once)
+    method = ASMPPO(num_states=3, window=0, critic="memory", decay=0.5, averaging=None, **once)
     learner: Any = initialise(method, environment, jax.random.key(0))
 
     @eqx.filter_jit

@@ -1,5 +1,6 @@
 """A run that was stopped, in whatever way, ends bit for bit as if it had not been."""
 
+import dataclasses
 import json
 import os
 import signal
@@ -10,6 +11,7 @@ import time
 import pytest
 
 from asmpg._support.errors import CheckpointError
+from asmpg.cli import main
 from asmpg.runs import RunFolder
 from asmpg.training import Callback, train
 from runs import assert_same_runs, small_config, timeless
@@ -181,3 +183,43 @@ def test_kill_minus_nine(tmp_path):
     train(config, run, resume=True)
     train(config, tmp_path / "unbroken")
     assert_same_runs(run, tmp_path / "unbroken")
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_a_run_goes_on_to_more_steps(tmp_path, finished):
+    """However often: rows are added, those that were there stay, and nothing is done twice."""
+    out, config = tmp_path / "run", small_config(steps=250, evaluate_every=100)
+    if finished:
+        train(config, out)
+    else:
+        with pytest.raises(Death):
+            train(config, out, callbacks=[After(3, die)])
+    before = RunFolder(out).rows()
+    longer = dataclasses.replace(config, steps=600)
+    result = train(longer, out, resume=True)
+    folder = RunFolder(out)
+    assert folder.config.steps == 600
+    assert folder.finished()
+    rows = timeless(folder.rows())
+    assert rows == timeless(result.rows)
+    for seed in config.seeds:
+        own = [row for row in rows if row["seed"] == seed]
+        earlier = [row for row in timeless(before) if row["seed"] == seed]
+        assert own[: len(earlier)] == earlier
+        assert own[-1]["steps"] >= 600
+    train(dataclasses.replace(config, steps=700), out, resume=True)
+    assert json.loads((out / "config.json").read_text())["earlier_steps"] == [250, 600]
+    with pytest.raises(ValueError, match="steps is 700 there and 600 here"):
+        train(longer, out, resume=True)
+
+
+def test_more_steps_at_the_command_line(tmp_path, capsys):
+    out = tmp_path / "run"
+    train(small_config(), out)
+    steps = small_config().steps
+    with pytest.raises(SystemExit):
+        main(["train", "--resume", str(out), "--steps", str(steps - 1), "--quiet"])
+    assert f"--steps must be at least {steps:,}" in capsys.readouterr().err
+    main(["train", "--resume", str(out), "--steps", str(2 * steps), "--quiet"])
+    assert RunFolder(out).config.steps == 2 * steps
+    assert RunFolder(out).finished()

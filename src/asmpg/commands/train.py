@@ -37,11 +37,14 @@ def show(given: Mapping[str, Any]) -> None:
     """Train with the options in `given`, those that were typed, and print the last score."""
     if "resume" in given:
         folder = RunFolder(given["resume"])
-        _check_same(folder, {n: value for n, value in given.items() if n not in _WITH_RESUME})
-        if folder.finished():
-            print(f"{folder.path} is finished: nothing left to do")
-            return
         config, out = folder.config, folder.path
+        asked = {n: value for n, value in given.items() if n not in _WITH_RESUME}
+        if asked.get("steps", 0) > config.steps:
+            config = dataclasses.replace(config, steps=asked.pop("steps"))
+        _check_same(folder, asked)
+        if config is folder.config and folder.finished():
+            print(f"{folder.path} is finished: nothing left to do, unless with more --steps")
+            return
     else:
         config = _config(given)
         name = f"{re.sub('[/:]', '-', config.environment)}-{config.method}"
@@ -73,6 +76,10 @@ def _check_same(folder: RunFolder, given: Mapping[str, Any]) -> None:
     for option, value, known in _compared(folder, given):
         if value != known:
             has = "without it" if known is None else f"with {shown(known)}"
+            if option == "--steps":
+                raise ValueError(
+                    f"--steps must be at least {known:,}, those of {folder.path}; got {value:,}"
+                )
             raise ValueError(
                 f"{option} must be left out or as in {folder.path}, a run {has}; got {shown(value)}"
             )

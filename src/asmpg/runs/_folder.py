@@ -50,7 +50,7 @@ class RunFolder:
         """Read `config.json`."""
         self.path = Path(path)
         self.metrics_path = self.path / "metrics.csv"
-        self.config = _read_config(self.path)
+        self.config, self._earlier_steps = _read_config(self.path)
         self.columns = _columns(self.config, self.metrics_path)
         self._lock: int | None = None
 
@@ -64,16 +64,13 @@ class RunFolder:
             raise ValueError(_taken(cls(path), config))
         if path.exists() and any(not _leftover(file) for file in path.iterdir()):
             raise ValueError(f"out must be a new or empty folder, {path} has other files in it")
-        text = json.dumps({"config": config.to_dict(), "made_with": versions()}, indent=2)
         made = not path.exists()
         path.mkdir(parents=True, exist_ok=True)
         with _locked(path):
             if (path / "config.json").exists():
                 raise ValueError(_taken(cls(path), config))
             try:
-                write_atomically(
-                    path / "config.json", lambda file: file.write(f"{text}\n".encode())
-                )
+                _write_config(path, config, ())
                 write_rows(path / "metrics.csv", _columns(config, path / "metrics.csv"), [])
             except BaseException:
                 (path / "config.json").unlink(missing_ok=True)
@@ -82,6 +79,16 @@ class RunFolder:
                     path.rmdir()
                 raise
         return cls(path)
+
+    def extend(self, steps: int) -> None:
+        """Make the run one of so many steps, more than it has; training then resumes."""
+        if steps <= self.config.steps:
+            raise ValueError(f"steps must be more than the {self.config.steps} of the run")
+        config = dataclasses.replace(self.config, steps=steps)
+        earlier = (*self._earlier_steps, self.config.steps)
+        with _locked(self.path):
+            _write_config(self.path, config, earlier)
+        self.config, self._earlier_steps = config, earlier
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -195,7 +202,8 @@ class RunFolder:
 
     def _by_seed(self, rows: Sequence[Row]) -> dict[int, list[Row]]:
         by_seed: dict[int, list[Row]] = {seed: [] for seed in self.config.seeds}
-        total = -(-self.config.steps // self.config.evaluate_every) + 1
+        # A run that was extended was evaluated at its earlier ends as well.
+        total = -(-self.config.steps // self.config.evaluate_every) + 1 + len(self._earlier_steps)
         for row in rows:
             own = by_seed.get(int(row["seed"]))
             if own is None:
@@ -233,7 +241,16 @@ def _columns(config: RunConfig, path: Path) -> tuple[str, ...]:
     return columns(config.make_method().metric_names)
 
 
-def _read_config(path: Path) -> RunConfig:
+def _write_config(path: Path, config: RunConfig, earlier_steps: Sequence[int]) -> None:
+    content: dict[str, Any] = {"config": config.to_dict(), "made_with": versions()}
+    if earlier_steps:
+        content["earlier_steps"] = list(earlier_steps)
+    text = json.dumps(content, indent=2)
+    write_atomically(path / "config.json", lambda file: file.write(f"{text}\n".encode()))
+
+
+def _read_config(path: Path) -> tuple[RunConfig, tuple[int, ...]]:
+    """The configuration, and the steps that the run had before it was extended."""
     file = path / "config.json"
     if not file.is_file():
         raise ValueError(f"{path} is not the folder of a run: it has no config.json")
@@ -242,7 +259,12 @@ def _read_config(path: Path) -> RunConfig:
         config = RunConfig.from_dict(content["config"])
         if config.method_by_name:
             config.make_method()
-    return config
+        earlier = content.get("earlier_steps", [])
+        if not isinstance(earlier, list):
+            raise ValueError(f"earlier_steps must be a list of integers, got {earlier!r}")
+        for steps in earlier:
+            check_integer("earlier_steps", steps, low=1, high=config.steps - 1)
+    return config, tuple(earlier)
 
 
 def _locked(path: Path) -> contextlib.AbstractContextManager[int]:

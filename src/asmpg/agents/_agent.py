@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Shaped
 from numpy.typing import ArrayLike
 
-from asmpg._support.checks import check_integer
+from asmpg._support.checks import check_integer, check_number
 from asmpg.agents import _kernels
 from asmpg.agents._arguments import (
     memory_batch,
@@ -20,7 +20,8 @@ from asmpg.agents._arguments import (
     reward_batch,
     start_batch,
 )
-from asmpg.environments import Space
+from asmpg.agents.machine import Machine, Setting
+from asmpg.environments import Environment, Space
 from asmpg.interop import Interface
 from asmpg.methods import Method
 from asmpg.policies import Actor, ASMPolicy, actor
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 
 _FORMAT = "asmpg agent 1"
+#: That of values, where no method says otherwise.
+_DISCOUNT = 0.99
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,6 +47,17 @@ class Recipe:
     def method(self) -> Method[Any]:
         """What has learned."""
         return self.config.make_method()
+
+    def environment(self) -> Environment[Any] | None:
+        """That of the run; `None` if it is stepped on the host, or cannot be made again."""
+        known = self.interface.by_name or not isinstance(self.config.environment, str)
+        if self.interface.on_host or not known:
+            return None
+        try:
+            return self.config.resolve(trust=False).environment
+        except ValueError:
+            # Registered under a name that is not registered here.
+            return None
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it."""
@@ -191,6 +205,45 @@ class Agent:
         if given is not None:
             given = (given[0], given[1], self._read(given[2]))
         return _kernels.phi(self._asm_policy(), self.observation_space, state, given, time)
+
+    def machine(
+        self,
+        environment: Environment[Any] | None = None,
+        *,
+        observation_names: Sequence[str] | None = None,
+        cases: int = 16,
+        episodes: int = 1000,
+        discount: float | None = None,
+    ) -> Machine:
+        """The memory as a finite machine, to print, draw, make smaller and take along.
+
+        Args:
+            environment: Where it plays, for frequencies, values and names; that of the run if it
+                can be made again and is compiled.
+            observation_names: A word for each observation.
+            cases: Real observations are told apart by the nearest of so many typical ones, found in
+                episodes that the agent plays.
+            episodes: How many episodes are played where values and frequencies are not exact.
+            discount: Of the values; that of the method by default, or 0.99.
+
+        >>> print(agent.machine().harden().minimise())
+        """
+        check_integer("cases", cases, low=1, high=1000)
+        check_integer("episodes", episodes, low=2, high=1_000_000)
+        recipe = self._recipe
+        if environment is None and recipe is not None:
+            environment = recipe.environment()
+        if discount is None:
+            discount = _DISCOUNT if recipe is None else float(recipe.method.return_discount)
+        check_number("discount", discount, low=0, high=1)
+        return Machine.of_policy(
+            self._asm_policy(),
+            None if environment is None else Setting(environment, discount, episodes),
+            name=None if recipe is None else recipe.interface.name,
+            observation_names=observation_names,
+            first_action=self._first_action,
+            cases=cases,
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the agent into one file of arrays and JSON, for `asmpg.load`.

@@ -3,6 +3,7 @@
 import dataclasses
 import os
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import equinox as eqx
@@ -21,6 +22,7 @@ from asmpg.agents._arguments import (
     start_batch,
 )
 from asmpg.agents.machine import Machine, Setting
+from asmpg.agents.machine.exports import network_of, write_network
 from asmpg.environments import Environment, Space
 from asmpg.interop import Interface
 from asmpg.methods import Method
@@ -244,6 +246,29 @@ class Agent:
             first_action=self._first_action,
             cases=cases,
         )
+
+    def export(self, path: str | os.PathLike[str], *, deterministic: bool = True) -> None:
+        """Write the policy in another language, by how `path` ends.
+
+        `.h` is a C header, `.py` a Python class without dependencies, `.onnx` a graph with the
+        memory as input and output; `.json` and `.dot` are tables and a picture. By default it does
+        what `predict(..., deterministic=True)` does. Real observations need a network: `.py` or
+        `.onnx`; or `agent.machine().export(...)`, which tells typical cases apart.
+
+        >>> agent.export("policy.h")
+        """
+        policy, name = self._asm_policy(), "policy"
+        if self._recipe is not None:
+            name = self._recipe.interface.name
+        if policy.num_observations is None:
+            network = network_of(policy, name=name, first_action=self._first_action)
+            write_network(network, Path(path), deterministic=deterministic)
+            return
+        environment = None if self._recipe is None else self._recipe.environment()
+        machine = Machine.of_policy(policy, name=name, first_action=self._first_action)
+        if environment is not None:
+            machine = machine.named(environment)
+        (machine.harden() if deterministic else machine).export(path)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the agent into one file of arrays and JSON, for `asmpg.load`.

@@ -6,11 +6,11 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
+from asmpg.agents.machine._arrays import Arrays
 from asmpg.agents.machine._cases import Cases, typical_cases
 from asmpg.agents.machine._setting import Setting
 from asmpg.policies import AgentMemory, ASMPolicy, KernelTables, actor
 
-Arrays = tuple[Float[np.ndarray, "O S"], Float[np.ndarray, "S A O S"], Float[np.ndarray, "C S A"]]
 #: So many observations are looked at to average the kernels of each case.
 _MOST_EXAMPLES = 4000
 

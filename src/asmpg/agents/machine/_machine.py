@@ -1,7 +1,9 @@
 """A finite memory as a machine: its states, where inputs lead, what it plays."""
 
 import dataclasses
+import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -9,12 +11,16 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from asmpg._support.checks import check_number
+from asmpg._support.files import naming
 from asmpg.agents.machine import _text
+from asmpg.agents.machine._arrays import most_probable, reached, restricted
 from asmpg.agents.machine._cases import Cases
 from asmpg.agents.machine._kernels import sampled_arrays, table_arrays
 from asmpg.agents.machine._minimise import bisimulation, quotient
 from asmpg.agents.machine._setting import Setting, Value
 from asmpg.agents.machine._visits import Visits
+from asmpg.agents.machine.exports import read_machine, to_aalpy, write_machine
+from asmpg.environments import Environment
 from asmpg.policies import ASMPolicy, KernelTables
 
 #: Probabilities this far from one are still a distribution.
@@ -58,6 +64,8 @@ class Machine:
     steps: tuple[Step, ...] = ()
     #: The number of the environment's first action.
     first_action: int = 0
+    #: Whether state `s A + a` is to have played `a` in `s`, as for joint kernels.
+    paired: bool = False
 
     def __post_init__(self):
         states, actions, symbols, _ = self.update.shape
@@ -106,17 +114,34 @@ class Machine:
             observation_names = found.names if observation_names is None else observation_names
         _, actions, symbols, _ = arrays[1].shape
         environment = None if setting is None else setting.environment
-        own = getattr(environment, "observation_names", None)
-        numbers = tuple(str(first_action + action) for action in range(actions))
-        return cls(
+        machine = cls(
             *arrays,
-            action_names=numbers if environment is None else environment.action_names,
-            observation_names=tuple(observation_names or own or map(str, range(symbols))),
+            action_names=tuple(str(first_action + action) for action in range(actions)),
+            observation_names=tuple(map(str, range(symbols))),
             name=name or ("machine" if environment is None else environment.name),
             cases=found,
             setting=setting,
             first_action=first_action,
-        ).valued("learned")
+            paired=arrays[1].shape[0] > policy.num_states,
+        )
+        return machine.named(environment, observation_names).valued("learned")
+
+    def named(
+        self,
+        environment: Environment[Any] | None = None,
+        observation_names: Sequence[str] | None = None,
+    ) -> "Machine":
+        """With the environment's words for actions and, if it has any, observations.
+
+        `observation_names` are preferred to its own.
+        """
+        names: dict[str, Any] = {}
+        if environment is not None:
+            names["action_names"] = environment.action_names
+        known = observation_names or getattr(environment, "observation_names", None)
+        if known is not None:
+            names["observation_names"] = tuple(known)
+        return dataclasses.replace(self, **names)
 
     @property
     def num_states(self) -> int:
@@ -150,8 +175,8 @@ class Machine:
         Without known visits: the same for all that can be reached.
         """
         if self.visits is None:
-            reached = self._reached().astype(float)
-            return reached / reached.sum()
+            used = reached(*self._arrays).astype(float)
+            return used / used.sum()
         arrivals = self.arrivals()
         return arrivals.sum(axis=(0, 1)) / arrivals.sum()
 
@@ -169,7 +194,9 @@ class Machine:
 
     def harden(self) -> "Machine":
         """Take the most probable state and action always, as `predict(deterministic=True)` does."""
-        return self._changed("hardened", *map(_most_probable, self._arrays))
+        pairs = self.num_actions if self.paired else 1
+        start, update = (most_probable(rows, pairs) for rows in (self.start, self.update))
+        return self._changed("hardened", start, update, most_probable(self.control))
 
     def drop_unused(self, below: float = 0.0) -> "Machine":
         """Without the states that take up no more than the share `below` of all steps.
@@ -201,7 +228,7 @@ class Machine:
         )
         arrays = quotient(*machine._arrays, labels, weights=weights, acting=acting)
         if self.deterministic:
-            arrays = tuple(map(_most_probable, arrays))
+            arrays = tuple(map(most_probable, arrays))
         return self._changed("minimised", *arrays)
 
     def tables(self) -> KernelTables:
@@ -215,6 +242,24 @@ class Machine:
             log_nu, log_phi = np.log(nu)[None], np.log(phi)[None]
             return KernelTables(jax.numpy.asarray(log_nu), jax.numpy.asarray(log_phi))
 
+    def export(self, path: str | os.PathLike[str]) -> None:
+        """Write the machine as C (`.h`), Python (`.py`), JSON, DOT or ONNX, by how `path` ends.
+
+        A deterministic machine becomes integer tables; one that is not asks for random numbers.
+        """
+        write_machine(self, Path(path))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Machine":
+        """The machine in a JSON file that `export` wrote; where it plays is not recorded."""
+        fields = read_machine(Path(path))
+        with naming(Path(path), "is not a machine, or is damaged"):
+            return cls(**fields)
+
+    def to_aalpy(self) -> Any:
+        """A deterministic machine as a Moore machine of AALpy."""
+        return to_aalpy(self)
+
     def describe(self) -> str:
         """A paragraph for each state: what it has seen, what it plays, when it is left."""
         return _text.describe(self)
@@ -223,7 +268,10 @@ class Machine:
         return _text.table(self)
 
     def _changed(self, done: str, start: Any, update: Any, control: Any) -> "Machine":
-        changed = dataclasses.replace(self, start=start, update=update, control=control)
+        paired = self.paired and len(update) == self.num_states
+        changed = dataclasses.replace(
+            self, start=start, update=update, control=control, paired=paired
+        )
         return changed.valued(done)
 
     def valued(self, done: str) -> "Machine":
@@ -238,20 +286,9 @@ class Machine:
         """Without the states that are not `kept`; visits are right if none of those is used."""
         if not kept.any():
             raise ValueError(f"below must leave a state, got {below:g}")
-        start, update = self.start[:, kept], self.update[kept][..., kept]
-        most = np.eye(kept.sum())[self.shares[kept].argmax()]
-        stay = np.broadcast_to(np.eye(kept.sum())[:, None, None, :], update.shape)
-        visits = self.visits
-        if visits is not None:
-            latent = None if visits.latent is None else visits.latent[kept]
-            visits = Visits(visits.start, visits.inputs[kept], latent)
-        return dataclasses.replace(
-            self,
-            start=_completed(start, most),
-            update=_completed(update, stay),
-            control=self.control[:, kept],
-            visits=visits,
-        )
+        visits = None if self.visits is None else self.visits.restricted(kept)
+        start, update, control = restricted(*self._arrays, kept, otherwise=self.shares)
+        return dataclasses.replace(self, start=start, update=update, control=control, visits=visits)
 
     @property
     def _arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -260,16 +297,7 @@ class Machine:
     def _used(self) -> Bool[np.ndarray, " S"]:
         """The states that are not certain never to be visited."""
         exact = self.visits is not None and self.visits.exact
-        return self.shares > 0 if exact else self._reached()
-
-    def _reached(self) -> Bool[np.ndarray, " S"]:
-        """The states that some sequence of observations leads to."""
-        reached = (self.start > 0).any(axis=0)
-        possible = self.control.max(axis=0) > 0  # [S, A]
-        leads = ((self.update > 0).any(axis=2) & possible[..., None]).any(axis=1)
-        for _ in range(self.num_states):
-            reached = reached | leads[reached].any(axis=0)
-        return reached
+        return self.shares > 0 if exact else reached(*self._arrays)
 
     def _weights(self) -> tuple[Float[np.ndarray, "S A O"], Float[np.ndarray, "C S"]]:
         """How much each input counts, and acting on each observation; zero if it never happens."""
@@ -281,13 +309,3 @@ class Machine:
             return possible, acting
         arrived = self.arrivals().sum(axis=0)
         return self.visits.inputs, arrived if len(self.control) > 1 else acting
-
-
-def _most_probable(array: np.ndarray) -> np.ndarray:
-    return np.eye(array.shape[-1])[array.argmax(axis=-1)]
-
-
-def _completed(rows: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
-    """Rows that sum to one again; those of zeros are replaced."""
-    total = rows.sum(axis=-1, keepdims=True)
-    return np.asarray(np.where(total > 0, rows / np.where(total > 0, total, 1.0), otherwise))

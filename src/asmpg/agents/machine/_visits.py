@@ -3,7 +3,7 @@
 import dataclasses
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from asmpg.environments import FiniteModel
 from asmpg.experience import Experience
@@ -30,6 +30,11 @@ class Visits:
     def exact(self) -> bool:
         """Whether a zero means never."""
         return self.latent is not None
+
+    def restricted(self, kept: Bool[np.ndarray, " S"]) -> "Visits":
+        """Those of the states that are `kept`."""
+        latent = None if self.latent is None else self.latent[kept]
+        return Visits(self.start, self.inputs[kept], latent)
 
     @property
     def steps(self) -> float:

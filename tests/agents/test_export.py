@@ -1,6 +1,7 @@
 """What is exported does what `predict(deterministic=True)` does, step by step."""
 
 import json
+import runpy
 import shutil
 import subprocess
 
@@ -14,6 +15,7 @@ from asmpg.agents.machine import Machine, Setting
 from asmpg.environments import Box, Discrete, make, registered_names
 from asmpg.policies import JointTabularPolicy, MatrixPolicy, MLPPolicy, TabularPolicy
 from controllers import cheese_maze_controller
+from finite import make_finite
 
 CC = shutil.which("cc")
 STEPS = 10_000
@@ -21,11 +23,11 @@ FINITE = [name for name in registered_names() if isinstance(make(name).observati
 
 
 def tabular(name, kind=TabularPolicy, num_states=5):
-    environment = make(name)
+    model = make_finite(name).model
     return kind(
         num_states=num_states,
-        num_actions=environment.action_space.n,
-        num_observations=environment.observation_space.n,
+        num_actions=model.num_actions,
+        num_observations=model.num_observations,
         key=jax.random.key(3),
         nu_scale=2.0,
     )
@@ -66,10 +68,13 @@ def history(space, steps=STEPS, seed=0):
     return generator.normal(size=(steps, *space.shape)).astype(np.float32), starts
 
 
+def module(path):
+    """What running the file defines."""
+    return runpy.run_path(str(path))
+
+
 def python_actions(path, observations, starts):
-    names = {"__name__": "exported"}
-    exec(compile(path.read_text(), str(path), "exec"), names)
-    policy, actions = names["Policy"](), []
+    policy, actions = module(path)["Policy"](), []
     for seen, first in zip(observations.tolist(), starts, strict=True):
         if first:
             policy.reset()
@@ -96,7 +101,7 @@ int main(void)
 def c_actions(folder, given, program=C_PROGRAM):
     (folder / "main.c").write_text(program)
     strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic"]
-    subprocess.run([CC, *strict, "-o", "main", "main.c"], cwd=folder, check=True)
+    subprocess.run([str(CC), *strict, "-o", "main", "main.c"], cwd=folder, check=True)
     done = subprocess.run(
         [folder / "main"], input=given, capture_output=True, text=True, check=True
     )
@@ -197,8 +202,7 @@ def test_the_python_class_of_a_network_does_what_predict_does(kind, tmp_path):
     observations, starts = history(agent.observation_space, 2000)
     agent.export(tmp_path / "policy.py")
     actions, states = played(agent, observations, starts)
-    names = {"__name__": "exported"}
-    exec(compile((tmp_path / "policy.py").read_text(), "policy.py", "exec"), names)
+    names = module(tmp_path / "policy.py")
     policy, found = names["Policy"](), []
     for seen, first, state, action in zip(
         observations.tolist(), starts, before(states), before(actions), strict=True
@@ -219,8 +223,7 @@ def test_stochastic_exports_draw_as_told(tmp_path):
     generator = np.random.default_rng(0)
     machine = Machine.of_policy(tabular("CheeseMaze", num_states=3))
     machine.export(tmp_path / "policy.py")
-    names = {"__name__": "exported"}
-    exec(compile((tmp_path / "policy.py").read_text(), "policy.py", "exec"), names)
+    names = module(tmp_path / "policy.py")
     names["random"].seed(0)
     first = [names["Policy"]() for _ in range(20_000)]
     actions = np.array([policy.step(4) for policy in first])

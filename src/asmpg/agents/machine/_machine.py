@@ -20,6 +20,7 @@ from asmpg.agents.machine._minimise import bisimulation, quotient
 from asmpg.agents.machine._setting import Setting, Value
 from asmpg.agents.machine._visits import Visits
 from asmpg.agents.machine.exports import read_machine, to_aalpy, write_machine
+from asmpg.agents.machine.pictures import plot_machine
 from asmpg.environments import Environment
 from asmpg.policies import ASMPolicy, KernelTables
 
@@ -259,6 +260,22 @@ class Machine:
     def to_aalpy(self) -> Any:
         """A deterministic machine as a Moore machine of AALpy."""
         return to_aalpy(self)
+
+    def plot(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        threshold: float = 0.002,
+        layout: str = "auto",
+    ) -> Any:
+        """A figure, written to `path` (PNG, SVG, PDF) if there is one.
+
+        States are coloured by what they play, edges as wide as they are frequent; those that take
+        up less than the share `threshold` of all steps are hidden. `layout` is "graphviz", where
+        its `dot` is installed, or our own, "layered"; "auto" takes the first that is there.
+        """
+        check_number("threshold", threshold, low=0, high=1)
+        return plot_machine(self, path, threshold=threshold, layout=layout)
 
     def describe(self) -> str:
         """A paragraph for each state: what it has seen, what it plays, when it is left."""

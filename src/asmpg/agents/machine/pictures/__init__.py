@@ -1,0 +1,6 @@
+"""Pictures of machines: a layout, and drawing it."""
+
+from asmpg.agents.machine.pictures._draw import draw_machine as draw_machine
+from asmpg.agents.machine.pictures._draw import placed as placed
+from asmpg.agents.machine.pictures._draw import plot_machine as plot_machine
+from asmpg.agents.machine.pictures._svg import svg_text as svg_text

@@ -3,4 +3,5 @@
 from asmpg.agents.machine.pictures._draw import draw_machine as draw_machine
 from asmpg.agents.machine.pictures._draw import placed as placed
 from asmpg.agents.machine.pictures._draw import plot_machine as plot_machine
+from asmpg.agents.machine.pictures._svg import drawn as drawn
 from asmpg.agents.machine.pictures._svg import svg_text as svg_text

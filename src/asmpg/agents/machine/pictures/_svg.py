@@ -1,9 +1,20 @@
 """A machine as SVG whose parts a script can find, coloured by the page around it."""
 
 from html import escape
+from typing import TYPE_CHECKING
 
 from asmpg.agents.machine._colours import action_colour
+from asmpg.agents.machine._graph import graph_of
+from asmpg.agents.machine.pictures._draw import placed
 from asmpg.agents.machine.pictures._geometry import Placed, PlacedEdge, PlacedNode, stroke_width
+
+if TYPE_CHECKING:
+    from asmpg.agents.machine._machine import Machine
+
+
+def drawn(machine: "Machine", *, title: str, identifier: str, threshold: float = 0.002) -> str:
+    """The picture of a machine."""
+    return svg_text(placed(graph_of(machine, threshold)), title=title, identifier=identifier)
 
 
 def svg_text(sheet: Placed, *, title: str, identifier: str) -> str:

@@ -167,7 +167,7 @@ def show(
     words: bool = False,
     tolerance: float = 1e-6,
     cases: int = 16,
-    episodes: int = 3,
+    episodes: int = 2,
 ) -> None:
     """Show the memory of an agent as a machine: a table, pictures, and a page to watch it play.
 
@@ -180,7 +180,7 @@ def show(
         words: Print what each state has seen instead of the table.
         tolerance: States are merged whose probabilities differ by no more.
         cases: Real observations are told apart by so many typical cases.
-        episodes: Episodes on the page, of each machine.
+        episodes: Episodes on the page; the machines of other seeds play one each.
     """
     from asmpg.commands import show as command
 

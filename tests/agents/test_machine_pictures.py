@@ -13,7 +13,7 @@ from asmpg.agents.machine._graph import graph_of
 from asmpg.agents.machine.pictures import placed, svg_text
 from asmpg.agents.machine.pictures._graphviz import read_plain
 from asmpg.environments import make
-from asmpg.policies import TabularPolicy
+from asmpg.policies import KernelTables, TabularPolicy
 from controllers import cheese_maze_controller, machine_repair_controller
 
 
@@ -52,7 +52,7 @@ def test_every_edge_begins_and_ends_at_its_states(graph):
         if each.edge.source is not None:
             ends.append((each.edge.source, each.points[0]))
         for state, (x, y) in ends:
-            node = sheet.nodes[state]
+            node = next(each for each in sheet.nodes if each.node.state == state)
             assert abs(x - node.x) <= node.width / 2 + 1e-6
             assert abs(y - node.y) <= node.height / 2 + 1e-6
 
@@ -75,10 +75,29 @@ def test_most_flows_downwards():
     assert len(set(heights)) == 5
 
 
+def test_states_that_are_not_used_are_not_drawn():
+    setting = Setting(make("MachineRepair"), 0.99)
+    tables = machine_repair_controller()
+    never = machine_repair_controller(6)
+    assert graph_of(Machine.of_policy(tables, setting)).unused == 0
+    start = np.asarray(jax.numpy.exp(never.log_nu[0, :2]))
+    update = np.asarray(jax.numpy.exp(never.log_nu[0, 2:])).reshape(7, 2, 2, 7).copy()
+    update[3, :, 0] = np.eye(7)[6]  # repair before the states 4 and 5 are reached
+    control = np.asarray(jax.numpy.exp(never.log_phi[0]))
+    machine = Machine.of_policy(
+        KernelTables.from_probabilities(start=start, update=update, control=control[0]), setting
+    )
+    graph = graph_of(machine)
+    assert graph.unused == 2
+    sheet = placed(graph, "layered")
+    assert [each.node.state for each in sheet.nodes] == [0, 1, 2, 3, 6]
+    assert {each.edge.target for each in sheet.edges} == {0, 1, 2, 3, 6}
+
+
 def test_rare_edges_are_hidden_and_counted():
     whole = machine(3)
     every, few = graph_of(whole, 0.0), graph_of(whole, 0.02)
-    assert every.hidden == 0
+    assert every.hidden == every.unused == 0
     assert few.hidden == len(every.edges) - len(few.edges) > 0
     assert sum(edge.share for edge in every.edges) == pytest.approx(1)
 
@@ -97,7 +116,7 @@ def test_a_picture_is_written(ending, tmp_path):
 def test_svg_names_its_parts():
     graph = graph_of(machine(3).harden())
     text = svg_text(placed(graph, "layered"), title="a <maze>", identifier="one")
-    assert text.count("data-state=") == 3
+    assert text.count("data-state=") == len(graph.nodes) == 3 - graph.unused
     assert text.count("data-from=") == len(graph.edges)
     assert "a &lt;maze&gt;" in text
 

@@ -1,12 +1,9 @@
 """What is made of the runs: tables, figures, and a report that works in a browser."""
 
 import csv
-import html
 import json
 import math
 import re
-import shutil
-import subprocess
 
 import numpy as np
 import pytest
@@ -17,11 +14,9 @@ from asmpg.analysis.figures import draw_figures, styles
 from asmpg.analysis.report import answer, page
 from asmpg.exact import Yardstick, Yardsticks
 from asmpg.studies import StudyFolder
+from browser import CHROMIUM, WATCH, browse
 from studies import ENVIRONMENTS, make_up, prepare, spread_out, study
 
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
 FIGURES = (
     "learning_curves",
     "best_checkpoints",
@@ -245,9 +240,6 @@ def test_a_folder_without_whole_runs_is_a_failure(tmp_path, capsys):
 
 
 #: Looks at the page as a reader would, and leaves what it saw in the document.
-WATCH = (
-    "<script>window.errors = []; onerror = (message) => { errors.push(String(message)); };</script>"
-)
 TRY = """<script>onload = () => {
   const column = (n) => [...document.querySelectorAll("#summary tbody tr")].map(
     (row) => row.cells[n].textContent);
@@ -263,25 +255,6 @@ TRY = """<script>onload = () => {
   told.id = "seen"; told.textContent = JSON.stringify(seen);
   (parent.document.body || document.body).append(told);
 }</script>"""
-
-
-def browse(path):
-    """Open a page in a real browser, and give what the scripts on it saw."""
-    options = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-sync"
-    options += " --disable-background-networking --disable-component-update --hide-scrollbars"
-    options += " --allow-file-access-from-files --window-size=1280,900 --virtual-time-budget=10000"
-    profile = path.parent / "profile"
-    command = [
-        CHROMIUM,
-        *options.split(),
-        f"--user-data-dir={profile}",
-        "--dump-dom",
-        path.as_uri(),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    found = re.search(r'<pre id="seen">(.*?)</pre>', done.stdout, re.DOTALL)
-    assert found, done.stdout[-500:] + done.stderr[-2000:]
-    return json.loads(html.unescape(found[1]))
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium in the path to open the report with")

@@ -36,7 +36,7 @@ def show_machine(
     minimise: bool = False,
     tolerance: float = 1e-6,
     cases: int = 16,
-    episodes: int = 3,
+    episodes: int = 2,
 ) -> Shown:
     """Draw the machine of a seed, by default the best, and write `machine.html` to watch it play.
 

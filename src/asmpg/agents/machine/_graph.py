@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 #: So many observations are written on an edge.
 _MOST_LABELS = 4
 _LONGEST = 26
+#: Beyond this probability an action is said to be played always.
+_SURE = 0.95
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Node:
     @property
     def label(self) -> tuple[str, str]:
         """Two lines."""
-        return f"s{self.state} · {percent(self.share)}", _shortened(self.plays)
+        return f"s{self.state} · {percent(self.share)}", self.plays
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,12 +52,16 @@ class Edge:
 
 @dataclasses.dataclass(frozen=True)
 class Graph:
-    """States and transitions; shares are of all steps of an episode."""
+    """States and transitions; shares are of all steps of an episode.
+
+    A state that is not used is not among the nodes.
+    """
 
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
-    #: How many edges were too rare to be shown.
+    #: How many edges, and states, were too rare to be shown.
     hidden: int
+    unused: int = 0
 
 
 def graph_of(machine: "Machine", threshold: float = 0.002) -> Graph:
@@ -65,20 +71,31 @@ def graph_of(machine: "Machine", threshold: float = 0.002) -> Graph:
     states, actions = machine.num_states, machine.num_actions
     chosen, shares = _text.action_shares(machine), machine.shares
     nodes = tuple(
-        Node(state, float(shares[state]), int(row.argmax()), _text.plays(machine, state))
+        Node(state, float(shares[state]), int(row.argmax()), _plays(row, machine.action_names))
         for state, row in enumerate(chosen)
+        if shares[state] >= threshold
     )
+    shown = {node.state for node in nodes}
     flows = entered[1:].reshape(states, actions, -1, states).sum(axis=1)
     sources = [(None, entered[0]), *enumerate(flows)]
     edges, hidden = [], 0
     for source, flow in sources:
         for target in range(states):
             share = float(flow[:, target].sum() / total)
-            if 0 < share < threshold:
+            ends = {state for state in (source, target) if state is not None}
+            if share > 0 and (share < threshold or not ends <= shown):
                 hidden += 1
             elif share > 0:
                 edges.append(Edge(source, target, share, _names(machine, flow[:, target])))
-    return Graph(nodes, tuple(edges), hidden)
+    return Graph(nodes, tuple(edges), hidden, states - len(nodes))
+
+
+def _plays(probabilities: np.ndarray, names: tuple[str, ...]) -> str:
+    """The most probable action; with its probability, where others are played as well."""
+    most = int(probabilities.argmax())
+    if probabilities[most] > _SURE:
+        return _shortened(names[most])
+    return f"{_shortened(names[most])} {percent(float(probabilities[most]))}"
 
 
 def _names(machine: "Machine", flow: np.ndarray) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from asmpg.environments import Environment, Episode
 from asmpg.environments.drawing import picture
 
 #: Pictures have so many pixels and colours.
-_SIZE, _COLOURS = (440, 330), 24
+_SIZE, _COLOURS = (400, 300), 32
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,6 +127,13 @@ def _encoded(pixels: UInt8[np.ndarray, "height width 3"]) -> str:
     from PIL import Image
 
     content = io.BytesIO()
-    image = Image.fromarray(pixels).quantize(_COLOURS, dither=Image.Dither.NONE)
+    whole = Image.fromarray(pixels)
+    # The colours of large areas as they are; some that cover the rest, for small marks.
+    colours, counts = np.unique(pixels.reshape(-1, 3), axis=0, return_counts=True)
+    often = colours[np.argsort(-counts)[: _COLOURS // 2]].ravel().tolist()
+    others = whole.quantize(_COLOURS // 2, Image.Quantize.MAXCOVERAGE).getpalette() or []
+    palette = Image.new("P", (1, 1))
+    palette.putpalette([*often, *others[: 3 * (_COLOURS // 2)]])
+    image = whole.quantize(palette=palette, dither=Image.Dither.NONE)
     image.save(content, "PNG", optimize=True)
     return f"data:image/png;base64,{base64.b64encode(content.getvalue()).decode()}"

@@ -57,13 +57,13 @@ def _fields(content: Mapping[str, Any]) -> dict[str, Any]:
     sizes = {"start": content["num_states"], "update": content["num_states"]}
     sizes["control"] = len(names["action_names"])
     arrays = {name: np.asarray(content[name]) for name in _ARRAYS}
+    if content["num_states"] != len(arrays["update"]):
+        raise ValueError(f"num_states must be that of update, got {content['num_states']!r}")
     axes = {"start": 2, "update": 4, "control": 3}
     for name, array in arrays.items():
         if content["deterministic"] is True:
             if array.dtype.kind != "i" or array.size == 0 or not array.min() >= 0:
                 raise ValueError(f"{name} must hold integers of at least 0")
-            if not isinstance(sizes[name], int) or sizes[name] > array.max() + array.size:
-                raise ValueError(f"num_states must fit {name}, got {sizes[name]!r}")
             arrays[name] = np.eye(sizes[name])[array]
         if arrays[name].dtype.kind not in "fi" or arrays[name].ndim != axes[name]:
             raise ValueError(f"{name} must be an array of numbers with {axes[name]} axes")

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from asmpg._support.checks import check_one_of
+from asmpg._support.words import counted
 from asmpg.agents.machine._colours import action_colour
 from asmpg.agents.machine._graph import Graph, graph_of
 from asmpg.agents.machine.pictures._geometry import Placed, PlacedEdge, PlacedNode, stroke_width
@@ -70,8 +71,13 @@ def _draw(axes: "Axes", machine: "Machine", graph: Graph, sheet: Placed) -> None
     axes.set_xlim(-extra, sheet.width + extra)
     axes.set_ylim(sheet.height, 0)
     lines = [f"{machine.name}", "" if machine.value is None else str(machine.value)]
-    if graph.hidden:
-        lines[1] += f"   ({graph.hidden} rare edges not shown)"
+    left_out = [
+        counted(number, f"rare {kind}")
+        for number, kind in ((graph.hidden, "edge"), (graph.unused, "state"))
+        if number
+    ]
+    if left_out:
+        lines[1] += f"   (not shown: {', '.join(left_out)})"
     axes.set_title(lines[0], loc="left", fontsize=11, fontweight="bold", color=_INK, pad=22, x=0.02)
     axes.annotate(
         lines[1],

@@ -6,7 +6,7 @@ from asmpg.agents.machine._graph import Edge, Node
 
 Point = tuple[float, float]
 #: Sizes in pixels: of a state, of letters in states and on edges.
-NODE_HEIGHT, LETTER, SMALL_LETTER = 44.0, 7.4, 6.4
+NODE_HEIGHT, LETTER, SMALL_LETTER = 44.0, 8.2, 6.4
 
 
 @dataclasses.dataclass(frozen=True)

@@ -45,12 +45,13 @@ def read_plain(text: str, graph: Graph) -> Placed:
             (height - float(y)) * _DOTS_PER_INCH + _MARGIN,
         )
 
+    known_nodes = {node.state: node for node in graph.nodes}
     nodes = {}
     for words in lines:
         if words[0] == "node" and words[1] != "start":
             state = int(words[1].removeprefix("s"))
             sizes = [float(size) * _DOTS_PER_INCH for size in words[4:6]]
-            nodes[state] = PlacedNode(graph.nodes[state], *place(*words[2:4]), *sizes)
+            nodes[state] = PlacedNode(known_nodes[state], *place(*words[2:4]), *sizes)
     known = {(edge.source, edge.target): edge for edge in graph.edges}
     edges = []
     for words in lines:

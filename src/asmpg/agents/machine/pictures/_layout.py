@@ -23,6 +23,8 @@ from asmpg.agents.machine.pictures._geometry import (
 )
 
 _SWEEPS, _ROUNDS = 16, 60
+#: How much a start that comes late weighs against what flows backwards.
+_EARLY = 0.02
 _GAP, _LABEL_LAYER, _MARGIN = 16.0, 46.0, 14.0
 #: How far a loop, and the arrow of the start, reach beyond a state.
 _LOOP, _ENTRY = 30.0, 26.0
@@ -42,6 +44,19 @@ class _Item:
 
 def layered(graph: Graph) -> Placed:
     """Place the states and transitions of `graph`."""
+    # States are known by their position among those that are shown.
+    position = {node.state: number for number, node in enumerate(graph.nodes)}
+    originals = {}
+    for edge in graph.edges:
+        source = None if edge.source is None else position[edge.source]
+        moved = dataclasses.replace(edge, source=source, target=position[edge.target])
+        originals[moved] = edge
+    sheet = _layered(dataclasses.replace(graph, edges=tuple(originals)))
+    edges = tuple(dataclasses.replace(e, edge=originals[e.edge]) for e in sheet.edges)
+    return dataclasses.replace(sheet, edges=edges)
+
+
+def _layered(graph: Graph) -> Placed:
     order = _flow_order(graph)
     rank = _ranks(graph, order)
     loops = {edge.source: edge for edge in graph.edges if edge.source == edge.target}
@@ -86,9 +101,11 @@ def _y(layer: int) -> float:
 
 def _flow_order(graph: Graph) -> list[int]:
     """States such that little flows backwards: first those that more leaves than enters."""
-    flow = np.zeros((len(graph.nodes), len(graph.nodes)))
+    flow, first = np.zeros((len(graph.nodes), len(graph.nodes))), np.zeros(len(graph.nodes))
     for edge in graph.edges:
-        if edge.source is not None and edge.source != edge.target:
+        if edge.source is None:
+            first[edge.target] = edge.share
+        elif edge.source != edge.target:
             flow[edge.source, edge.target] = edge.share
     left, front, back = list(range(len(flow))), [], []
     while left:
@@ -97,14 +114,15 @@ def _flow_order(graph: Graph) -> list[int]:
             back.insert(0, left.pop(int((leaving == 0).argmax())))
         else:
             front.append(left.pop(int((leaving - entering).argmax())))
-    return _improved([*front, *back], flow)
+    return _improved([*front, *back], flow, first / max(first.sum(), 1e-12))
 
 
-def _improved(order: list[int], flow: np.ndarray) -> list[int]:
-    """Move single states as long as less flows backwards."""
+def _improved(order: list[int], flow: np.ndarray, first: np.ndarray) -> list[int]:
+    """Move single states as long as less flows backwards; where episodes start comes early."""
 
     def backwards(order: list[int]) -> float:
-        return float(np.tril(flow[np.ix_(order, order)]).sum())
+        late = first[order] @ np.arange(len(order)) / len(order)
+        return float(np.tril(flow[np.ix_(order, order)]).sum() + _EARLY * late)
 
     least, moved = backwards(order), True
     while moved:

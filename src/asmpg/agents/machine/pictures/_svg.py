@@ -25,7 +25,7 @@ def svg_text(sheet: Placed, *, title: str, identifier: str) -> str:
     """
     parts = [
         f'<svg class="machine" viewBox="0 0 {sheet.width:.0f} {sheet.height:.0f}" role="img" '
-        f'aria-label="{escape(title)}" style="max-width:{sheet.width:.0f}px">',
+        f'aria-label="{escape(title)}" style="max-width:{1.5 * sheet.width:.0f}px">',
         f'<defs><marker id="head-{identifier}" viewBox="0 0 10 10" refX="9" refY="5" '
         'markerWidth="10" markerHeight="10" markerUnits="userSpaceOnUse" orient="auto">'
         '<path class="head" d="M0 0 10 5 0 10z"/></marker></defs>',

@@ -1,9 +1,11 @@
 """What is made of the runs: tables, figures, and a report that works in a browser."""
 
 import csv
+import dataclasses
 import json
 import math
 import re
+import shutil
 
 import numpy as np
 import pytest
@@ -12,8 +14,10 @@ from asmpg import cli
 from asmpg.analysis import collect, summarise, write_tables
 from asmpg.analysis.figures import draw_figures, styles
 from asmpg.analysis.report import answer, page
+from asmpg.analysis.report._machines import machine_section, median_machines
 from asmpg.exact import Yardstick, Yardsticks
 from asmpg.studies import StudyFolder
+from asmpg.training import train
 from browser import CHROMIUM, WATCH, browse
 from studies import ENVIRONMENTS, make_up, prepare, spread_out, study
 
@@ -287,3 +291,28 @@ def test_the_report_works_in_a_browser(folder, tmp_path, width):
     assert len(names) == 3 * len(ENVIRONMENTS)
     assert {"<b>ASMPG</b> & 'co'", "ais-kl", "mine"} == set(names)
     assert names[0] == names[1] == names[2]
+
+
+def test_the_report_shows_the_machine_of_the_median_seed(tmp_path):
+    """Three seeds are trained a little; the machine is that of the one in the middle."""
+    small = study(
+        environments=["CheeseMaze"],
+        entries={"gru": {"method": "gru-ppo"}, "mine": {"method": "asmpg"}},
+        seeds=3,
+        steps=500,
+        evaluate_every=500,
+        environment_options={"CheeseMaze": {"max_steps": 20}},
+    )
+    folder = make_up(prepare(tmp_path, small), lambda *given: float(given[2]))
+    results = collect(folder)
+    assert median_machines(folder, results) == []
+    job = folder.study.jobs()[1]
+    shutil.rmtree(folder.run_path(job))
+    config = dataclasses.replace(job.config, method_options={"policy": "tabular", "num_states": 2})
+    train(config, folder.run_path(job), progress=False)
+    (found,) = median_machines(folder, results)
+    assert (found.environment, found.seed) == ("CheeseMaze", folder.study.seeds[1])
+    assert found.machine.deterministic
+    text = machine_section([found])
+    assert 'class="machine"' in text
+    assert "minimised" in text

@@ -168,6 +168,7 @@ def show(
     tolerance: float = 1e-6,
     cases: int = 16,
     episodes: int = 2,
+    history: int = 0,
 ) -> None:
     """Show the memory of an agent as a machine: a table, pictures, and a page to watch it play.
 
@@ -181,6 +182,7 @@ def show(
         tolerance: States are merged whose probabilities differ by no more.
         cases: Real observations are told apart by so many typical cases.
         episodes: Episodes on the page; the machines of other seeds play one each.
+        history: Train the seed once more, and draw its machine at so many moments of the run.
     """
     from asmpg.commands import show as command
 
@@ -194,6 +196,7 @@ def show(
         tolerance=tolerance,
         cases=cases,
         episodes=episodes,
+        history=history,
         words=words,
     )
 

@@ -4,11 +4,13 @@ import json
 import re
 
 import jax
+import numpy as np
 import pytest
 
 from asmpg import cli
+from asmpg.agents import load
 from asmpg.agents.machine import Machine, Setting
-from asmpg.analysis.machine_page import View, machine_page
+from asmpg.analysis.machine_page import View, machine_page, memory_history, write_history
 from asmpg.analysis.machine_page._episodes import frames, play
 from asmpg.environments import make
 from asmpg.policies import TabularPolicy
@@ -190,3 +192,21 @@ def test_show_takes_the_seed_it_is_told(run, capsys):
         cli.main(["show", str(run), "--seed", "7"])
     assert stopped.value.code == 2
     assert "seed must be one of" in capsys.readouterr().err
+
+
+def test_history_goes_through_the_machines_of_the_run(run, tmp_path):
+    """Training repeats itself: the last machine is that of the last checkpoint, in every bit."""
+    history = memory_history(run, seed=SEEDS[0], moments=3)
+    assert history[0].steps == 0
+    last = load(run, seed=SEEDS[0], which="last").machine()
+    for part in ("start", "update", "control"):
+        assert (getattr(history[-1].machine, part) == getattr(last, part)).all()
+    assert history[0].machine.value != history[-1].machine.value
+    for each in history:
+        assert 1 <= each.states_in_use <= 2
+        assert 0 < each.nu_entropy <= np.log(2)
+    paths = write_history(history, tmp_path)
+    assert {path.name for path in paths} == {"memory.csv", "memory.png", "memory.svg"}
+    lines = (tmp_path / "memory.csv").read_text().splitlines()
+    assert lines[0] == "steps,nu_entropy,states_in_use,discounted,reward_per_step"
+    assert len(lines) == 4

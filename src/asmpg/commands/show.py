@@ -10,7 +10,7 @@ from asmpg._support.checks import check_integer
 from asmpg._support.files import write_atomically
 from asmpg.agents import chosen_seed, load, statuses
 from asmpg.agents.machine import Machine
-from asmpg.analysis.machine_page import View, machine_page
+from asmpg.analysis.machine_page import View, machine_page, memory_history, write_history
 from asmpg.runs import RunFolder, Which
 
 #: What is written beside the page.
@@ -37,11 +37,13 @@ def show_machine(
     tolerance: float = 1e-6,
     cases: int = 16,
     episodes: int = 2,
+    history: int = 0,
 ) -> Shown:
     """Draw the machine of a seed, by default the best, and write `machine.html` to watch it play.
 
     The page shows the machine as learned and hardened and minimised; without `seed`, also those of
-    the run's other seeds. With `minimise`, the pictures and files are of the minimised one. The
+    the run's other seeds. With `minimise`, the pictures and files are of the minimised one. With
+    `history`, the seed is trained once more, to show its machine at so many moments of the run. The
     files go into the folder `out`, by default that of the run.
 
     >>> print(show_machine("runs/cheese", minimise=True).machine)
@@ -68,7 +70,10 @@ def show_machine(
         episodes=episodes,
     )
     write_atomically(target / "machine.html", lambda file: file.write(page.encode()))
-    return Shown(machine, (target / "machine.html", *_pictures(machine, target)))
+    paths = [target / "machine.html", *_pictures(machine, target)]
+    if history:
+        paths += write_history(memory_history(run, seed=best, moments=history), target)
+    return Shown(machine, tuple(paths))
 
 
 def _pictures(machine: Machine, folder: Path) -> Iterator[Path]:
@@ -88,6 +93,7 @@ def show(
     tolerance: float,
     cases: int,
     episodes: int,
+    history: int,
     words: bool,
 ) -> None:
     """Draw, and print the machine and the paths."""
@@ -101,6 +107,7 @@ def show(
             tolerance=tolerance,
             cases=cases,
             episodes=episodes,
+            history=history,
         )
     print(shown.machine.describe() if words else shown.machine)
     print()

@@ -34,11 +34,16 @@ def placed(graph: Graph, layout: str = "auto") -> Placed:
 
 
 def draw_machine(
-    axes: "Axes", machine: "Machine", *, threshold: float = 0.002, layout: str = "auto"
+    axes: "Axes",
+    machine: "Machine",
+    *,
+    threshold: float = 0.002,
+    layout: str = "auto",
+    titled: bool = True,
 ) -> None:
     """Draw into `axes`: states coloured by action, edges as wide as they are frequent."""
     graph = graph_of(machine, threshold)
-    _draw(axes, machine, graph, placed(graph, layout))
+    _draw(axes, machine, graph, placed(graph, layout), titled=titled)
 
 
 def plot_machine(
@@ -64,12 +69,23 @@ def plot_machine(
     return figure
 
 
-def _draw(axes: "Axes", machine: "Machine", graph: Graph, sheet: Placed) -> None:
+def _draw(
+    axes: "Axes", machine: "Machine", graph: Graph, sheet: Placed, *, titled: bool = True
+) -> None:
     axes.set_axis_off()
     axes.set_aspect("equal")
     extra = max(0.0, 320 - sheet.width) / 2
     axes.set_xlim(-extra, sheet.width + extra)
     axes.set_ylim(sheet.height, 0)
+    for edge in sheet.edges:
+        _draw_edge(axes, edge)
+    for node in sheet.nodes:
+        _draw_node(axes, node)
+    if titled:
+        _draw_title(axes, machine, graph)
+
+
+def _draw_title(axes: "Axes", machine: "Machine", graph: Graph) -> None:
     lines = [f"{machine.name}", "" if machine.value is None else str(machine.value)]
     left_out = [
         counted(number, f"rare {kind}")
@@ -88,10 +104,6 @@ def _draw(axes: "Axes", machine: "Machine", graph: Graph, sheet: Placed) -> None
         fontsize=8.5,
         color=_GREY,
     )
-    for edge in sheet.edges:
-        _draw_edge(axes, edge)
-    for node in sheet.nodes:
-        _draw_node(axes, node)
 
 
 def _draw_node(axes: "Axes", placed: PlacedNode) -> None:

@@ -4,32 +4,39 @@ import csv
 import dataclasses
 import io
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
 
 from asmpg._support.checks import check_integer
 from asmpg._support.files import write_atomically
-from asmpg._support.words import counted, short_number
+from asmpg._support.words import short_number
 from asmpg.agents import agent_of
-from asmpg.agents.machine import Machine
-from asmpg.agents.machine.pictures import draw_machine
+from asmpg.agents.machine import Machine, Value
+from asmpg.agents.machine.pictures import draw_sheet, graph_of, placed
 from asmpg.runs import RunFolder
 from asmpg.training import build_program
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: A state is in use if it takes up this share of all steps.
 _IN_USE = 0.01
 #: Rarer edges would make small pictures hard to read.
-_THRESHOLD = 0.01
+_THRESHOLD = 0.005
+#: Of the strip, in pixels.
+_NARROWEST, _GAP, _HEADING, _CURVES = 260.0, 30.0, 60.0, 240.0
+_CURVE_NAMES = ("nu_entropy", "states_in_use")
 
 
 @dataclasses.dataclass(frozen=True)
 class Moment:
-    """The machine after so many environment steps of training."""
+    """The machine after so many environment steps; `small` is it hardened and minimised."""
 
     steps: int
     machine: Machine
+    small: Machine
 
     @property
     def states_in_use(self) -> int:
@@ -70,12 +77,13 @@ def memory_history(run: str | Path, *, seed: int, moments: int = 6) -> list[Mome
     for until in chosen:
         state, _ = program.advance(state, jnp.asarray(until))
         agent = agent_of(folder.config, resolved.interface, state.learner)
-        found.append(Moment(int(state.steps), agent.machine(resolved.environment)))
+        machine = agent.machine(resolved.environment)
+        found.append(Moment(int(state.steps), machine, machine.harden().minimise()))
     return found
 
 
 def write_history(history: list[Moment], folder: Path) -> tuple[Path, Path, Path]:
-    """`memory.csv`, and a strip of the machines as `memory.png` and `memory.svg`."""
+    """`memory.csv`, and a strip of the small machines as `memory.png` and `memory.svg`."""
     table, figure = folder / "memory.csv", _strip(history)
     content = io.StringIO()
     writer = csv.writer(content, lineterminator="\n")
@@ -93,31 +101,47 @@ def write_history(history: list[Moment], folder: Path) -> tuple[Path, Path, Path
 
 
 def _strip(history: list[Moment]) -> Any:
+    """The small machines in their own sizes, side by side, above two curves."""
     from matplotlib.figure import Figure
+
+    graphs = [graph_of(each.small, _THRESHOLD) for each in history]
+    sheets = [placed(graph, "layered") for graph in graphs]
+    widths = [max(sheet.width, _NARROWEST) + _GAP for sheet in sheets]
+    width, tallest = sum(widths), max(sheet.height for sheet in sheets)
+    height = tallest + _HEADING + _CURVES
+    figure = Figure(figsize=(width / 100, height / 100), dpi=100)
+    left = 0.0
+    for each, sheet, own in zip(history, sheets, widths, strict=True):
+        bottom = (height - _HEADING - sheet.height) / height
+        axes = figure.add_axes((left / width, bottom, own / width, sheet.height / height))
+        draw_sheet(axes, sheet)
+        axes.set_xlim((sheet.width - own) / 2, (sheet.width + own) / 2)
+        value = each.small.value
+        lines = [f"{short_number(each.steps)} steps", "" if value is None else _value(value)]
+        axes.set_title("\n".join(lines), fontsize=10)
+        left += own
+    below = (110 / width, 50 / height, 1 - 220 / width, (_CURVES - 80) / height)
+    _draw_curves(figure.add_axes(below), history)
+    return figure
+
+
+def _value(value: Value) -> str:
+    return f"discounted {value.discounted:.4g}, per step {value.reward_per_step:.3g}"
+
+
+def _draw_curves(axes: "Axes", history: list[Moment]) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    figure = Figure(figsize=(3.2 * len(history), 6.2), layout="constrained")
-    grid = figure.add_gridspec(2, len(history), height_ratios=(4, 1.2))
-    for column, each in enumerate(history):
-        axes = figure.add_subplot(grid[0, column])
-        draw_machine(axes, each.machine, threshold=_THRESHOLD, titled=False)
-        axes.set_title(
-            f"{short_number(each.steps)} steps\n{counted(each.states_in_use, 'state')} in use",
-            fontsize=10,
-        )
-    axes = figure.add_subplot(grid[1, :])
     steps = [each.steps for each in history]
-    lines = axes.plot(
-        steps, [each.nu_entropy for each in history], "o-", color="#0072b2", label="entropy of nu"
-    )
+    entropy, used = ([getattr(each, name) for each in history] for name in _CURVE_NAMES)
+    lines = axes.plot(steps, entropy, "o-", color="#0072b2", label="entropy of nu (left)")
     axes.set_ylabel("nats")
     axes.set_ylim(bottom=0)
     axes.set_xlabel("environment steps")
     axes.xaxis.set_major_formatter(lambda value, _: short_number(value))
     other = axes.twinx()
-    used = [each.states_in_use for each in history]
-    lines += other.plot(steps, used, "s--", color="#d55e00", label="states in use")
+    lines += other.plot(steps, used, "s--", color="#d55e00", label="states in use (right)")
+    other.set_ylabel("states")
     other.set_ylim(0, max(used) + 1)
     other.yaxis.set_major_locator(MaxNLocator(4, integer=True))
-    axes.legend(handles=lines, loc="upper right", fontsize=8, frameon=False)
-    return figure
+    axes.legend(handles=lines, loc="upper center", ncols=2, fontsize=9, frameon=False)

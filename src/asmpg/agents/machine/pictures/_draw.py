@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _INK, _GREY = "#222222", "#6b7280"
 _DOTS_PER_INCH = 100
+#: The title needs this much.
+_NARROWEST = 320.0
 #: Who places the states.
 Layout = Literal["auto", "graphviz", "layered"]
 LAYOUTS = ("auto", "graphviz", "layered")
@@ -31,19 +33,6 @@ def placed(graph: Graph, layout: str = "auto") -> Placed:
     if found is None and layout == "graphviz":
         raise ValueError("layout must be 'layered' or 'auto' where dot is not in the path")
     return layered(graph) if found is None else found
-
-
-def draw_machine(
-    axes: "Axes",
-    machine: "Machine",
-    *,
-    threshold: float = 0.002,
-    layout: str = "auto",
-    titled: bool = True,
-) -> None:
-    """Draw into `axes`: states coloured by action, edges as wide as they are frequent."""
-    graph = graph_of(machine, threshold)
-    _draw(axes, machine, graph, placed(graph, layout), titled=titled)
 
 
 def plot_machine(
@@ -59,30 +48,28 @@ def plot_machine(
 
     graph = graph_of(machine, threshold)
     sheet = placed(graph, layout)
-    size = (max(sheet.width, 320) / _DOTS_PER_INCH, (sheet.height + 50) / _DOTS_PER_INCH)
+    size = (max(sheet.width, _NARROWEST) / _DOTS_PER_INCH, (sheet.height + 50) / _DOTS_PER_INCH)
     figure = Figure(figsize=size, dpi=_DOTS_PER_INCH)
     FigureCanvasAgg(figure)
     axes = figure.add_axes((0, 0, 1, sheet.height / (sheet.height + 50)))
-    _draw(axes, machine, graph, sheet)
+    draw_sheet(axes, sheet)
+    _draw_title(axes, machine, graph)
     if path is not None:
         figure.savefig(Path(path), dpi=2 * _DOTS_PER_INCH)
     return figure
 
 
-def _draw(
-    axes: "Axes", machine: "Machine", graph: Graph, sheet: Placed, *, titled: bool = True
-) -> None:
+def draw_sheet(axes: "Axes", sheet: Placed) -> None:
+    """States coloured by action, edges as wide as they are frequent; a unit is a pixel."""
     axes.set_axis_off()
     axes.set_aspect("equal")
-    extra = max(0.0, 320 - sheet.width) / 2
+    extra = max(0.0, _NARROWEST - sheet.width) / 2
     axes.set_xlim(-extra, sheet.width + extra)
     axes.set_ylim(sheet.height, 0)
     for edge in sheet.edges:
         _draw_edge(axes, edge)
     for node in sheet.nodes:
         _draw_node(axes, node)
-    if titled:
-        _draw_title(axes, machine, graph)
 
 
 def _draw_title(axes: "Axes", machine: "Machine", graph: Graph) -> None:

@@ -198,6 +198,7 @@ def show(
         episodes=episodes,
         history=history,
         words=words,
+        quiet=False,
     )
 
 

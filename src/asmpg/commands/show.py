@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from asmpg._support.checks import check_integer
+from asmpg._support.checks import check_integer, check_number
 from asmpg._support.files import write_atomically
 from asmpg.agents import chosen_seed, load, statuses
 from asmpg.agents.machine import Machine
@@ -17,6 +17,7 @@ from asmpg.runs import RunFolder, Which
 _FILES = ("machine.svg", "machine.png", "machine.dot", "machine.json")
 #: The machines of so many seeds are put side by side.
 _MOST_SEEDS = 10
+_MOST_MOMENTS = 20
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Shown:
     paths: tuple[Path, ...]
 
 
-def show_machine(
+def show(
     run: str | Path,
     out: str | Path | None = None,
     *,
@@ -38,42 +39,56 @@ def show_machine(
     cases: int = 16,
     episodes: int = 2,
     history: int = 0,
+    words: bool = False,
+    quiet: bool = True,
 ) -> Shown:
     """Draw the machine of a seed, by default the best, and write `machine.html` to watch it play.
 
     The page shows the machine as learned and hardened and minimised; without `seed`, also those of
     the run's other seeds. With `minimise`, the pictures and files are of the minimised one. With
     `history`, the seed is trained once more, to show its machine at so many moments of the run. The
-    files go into the folder `out`, by default that of the run.
+    files go into the folder `out`, by default that of the run. If not `quiet`, the machine is
+    printed: its table, or in `words`.
 
-    >>> print(show_machine("runs/cheese", minimise=True).machine)
+    >>> print(asmpg.show("runs/cheese", minimise=True).machine)
     """
+    check_number("tolerance", tolerance, low=0, high=1)
+    check_integer("cases", cases, low=1, high=1000)
     check_integer("episodes", episodes, low=1, high=20)
-    folder = RunFolder(run)
-    known = statuses(folder, which)
-    best = chosen_seed(known, seed, run=run, which=which)
-    others = [each for each in known if each != best and seed is None]
-    learned = load(run, seed=best, which=which).machine(cases=cases)
-    small = learned.harden().minimise(tolerance)
-    machine = small if minimise else learned
-    views = [View(f"seed {best}, minimised", small), View(f"seed {best}, as learned", learned)]
-    for each in others[: _MOST_SEEDS - 1]:
-        other = load(run, seed=each, which=which).machine(cases=cases)
-        views.append(View(f"seed {each}, minimised", other.harden().minimise(tolerance)))
-    target = folder.path if out is None else Path(out)
-    target.mkdir(parents=True, exist_ok=True)
-    setting = machine.setting
-    page = machine_page(
-        views if minimise else [views[1], views[0], *views[2:]],
-        None if setting is None else setting.environment,
-        title=f"{machine.name}, {folder.config.method_name}",
-        episodes=episodes,
-    )
-    write_atomically(target / "machine.html", lambda file: file.write(page.encode()))
-    paths = [target / "machine.html", *_pictures(machine, target)]
-    if history:
-        paths += write_history(memory_history(run, seed=best, moments=history), target)
-    return Shown(machine, tuple(paths))
+    if history not in (0, *range(2, _MOST_MOMENTS + 1)):
+        raise ValueError(f"history must be 0, or an integer in [2, {_MOST_MOMENTS}], got {history}")
+    with Console(stderr=True, quiet=quiet).status("Computing and drawing the machine"):
+        folder = RunFolder(run)
+        known = statuses(folder, which)
+        best = chosen_seed(known, seed, run=run, which=which)
+        others = [each for each in known if each != best and seed is None]
+        learned = load(run, seed=best, which=which).machine(cases=cases)
+        small = learned.harden().minimise(tolerance)
+        machine = small if minimise else learned
+        views = [View(f"seed {best}, minimised", small), View(f"seed {best}, as learned", learned)]
+        for each in others[: _MOST_SEEDS - 1]:
+            other = load(run, seed=each, which=which).machine(cases=cases)
+            views.append(View(f"seed {each}, minimised", other.harden().minimise(tolerance)))
+        target = folder.path if out is None else Path(out)
+        target.mkdir(parents=True, exist_ok=True)
+        setting = machine.setting
+        page = machine_page(
+            views if minimise else [views[1], views[0], *views[2:]],
+            None if setting is None else setting.environment,
+            title=f"{machine.name}, {folder.config.method_name}",
+            episodes=episodes,
+        )
+        write_atomically(target / "machine.html", lambda file: file.write(page.encode()))
+        paths = [target / "machine.html", *_pictures(machine, target)]
+        if history:
+            paths += write_history(memory_history(run, seed=best, moments=history), target)
+    shown = Shown(machine, tuple(paths))
+    if not quiet:
+        print(machine.describe() if words else machine)
+        print()
+        for path in shown.paths:
+            print(f"Wrote {path}")
+    return shown
 
 
 def _pictures(machine: Machine, folder: Path) -> Iterator[Path]:
@@ -81,35 +96,3 @@ def _pictures(machine: Machine, folder: Path) -> Iterator[Path]:
         path = folder / name
         machine.plot(path) if path.suffix in (".svg", ".png") else machine.export(path)
         yield path
-
-
-def show(
-    run: Path,
-    *,
-    out: Path | None,
-    seed: int | None,
-    which: Which,
-    minimise: bool,
-    tolerance: float,
-    cases: int,
-    episodes: int,
-    history: int,
-    words: bool,
-) -> None:
-    """Draw, and print the machine and the paths."""
-    with Console(stderr=True).status("Computing and drawing the machine"):
-        shown = show_machine(
-            run,
-            out,
-            seed=seed,
-            which=which,
-            minimise=minimise,
-            tolerance=tolerance,
-            cases=cases,
-            episodes=episodes,
-            history=history,
-        )
-    print(shown.machine.describe() if words else shown.machine)
-    print()
-    for path in shown.paths:
-        print(f"Wrote {path}")

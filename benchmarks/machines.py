@@ -8,10 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from asmpg.agents.machine import Machine
 from asmpg.environments import make
 from asmpg.runs import RunConfig, RunFolder, default_seeds
-from asmpg.training import train
+from asmpg.training import evaluate, train
 
 #: Environment steps of each seed.
 STEPS = {
@@ -20,6 +19,8 @@ STEPS = {
     "MachineRepair": 150_000,
     "HealthcareTreatment": 150_000,
 }
+#: What is not exact is measured with so many episodes.
+EPISODES = 2000
 
 
 def main():
@@ -33,22 +34,26 @@ def main():
         config = RunConfig(name, seeds=default_seeds(options.seeds), steps=STEPS[name])
         folder = options.out / name
         result = train(config, folder, resume=(folder / "config.json").exists())
-        print(f"\n{name}, {score}\n\n| seed | learned | hardened | minimised | states |")
-        print("| --- | --- | --- | --- | --- |")
+        print(f"\n{name}, {score}\n\n| seed | agent | machine | hardened | minimised | states |")
+        print("| --- | --- | --- | --- | --- | --- |")
         rows = []
         for seed in RunFolder(folder).config.seeds:
-            machine = result.agent(seed).machine(episodes=2000).harden().minimise()
-            rows.append([getattr(step.value, score) for step in machine.steps])
-            print(_row(seed, machine, score), flush=True)
+            machine = result.agent(seed).machine(episodes=EPISODES).harden().minimise()
+            values = [_agent(folder, seed, score)]
+            values += [getattr(step.value, score) for step in machine.steps]
+            rows.append(values)
+            cells = " | ".join(f"{value:.4f}" for value in values)
+            states = f"{machine.steps[0].num_states} → {machine.num_states}"
+            print(f"| {seed} | {cells} | {states} |", flush=True)
         means = np.mean(rows, axis=0)
         print("| mean | " + " | ".join(f"{mean:.4f}" for mean in means) + " | |", flush=True)
 
 
-def _row(seed: int, machine: Machine, score: str) -> str:
-    values = [getattr(step.value, score) for step in machine.steps if step.value is not None]
-    cells = " | ".join(f"{value:.4f}" for value in values)
-    before, after = machine.steps[0].num_states, machine.num_states
-    return f"| {seed} | {cells} | {before} → {after} |"
+def _agent(folder: Path, seed: int, score: str) -> float:
+    """What the agent itself is worth: exactly, or by playing."""
+    (entry,) = evaluate(folder, seed=seed, episodes=EPISODES)
+    sampled = "discounted_return" if score == "discounted" else score
+    return float(entry.get(f"exact_{score}", entry[sampled]))
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ def restricted(
     kept: Bool[np.ndarray, " S"],
     *,
     otherwise: Float[np.ndarray, " S"],
-) -> Arrays:
+) -> tuple[Float[np.ndarray, "O K"], Float[np.ndarray, "K A O K"], Float[np.ndarray, "C K A"]]:
     """Without the states that are not `kept`.
 
     What led there leads to the other states in proportion. Where it led nowhere else the state

@@ -61,7 +61,7 @@ class Setting:
             and fits(environment.model, len(update))
         ):
             with jax.enable_x64(True):
-                returns = policy_returns(environment, tables, discount=self.discount)
+                returns = _exact_returns(environment, tables, discount=self.discount)
             assert returns is not None
             numbers = (returns.discounted, returns.undiscounted, returns.reward_per_step)
             visits = exact_visits(
@@ -93,6 +93,10 @@ class Setting:
             float(total / steps),
             float(discounted.std(ddof=1) / np.sqrt(self.episodes)),
         )
+
+
+#: Compiled once for machines of the same size.
+_exact_returns = eqx.filter_jit(policy_returns)
 
 
 @eqx.filter_jit

@@ -11,10 +11,9 @@ from jaxtyping import UInt8
 
 from asmpg.agents.machine import Machine
 from asmpg.environments import Environment, Episode
-from asmpg.environments.drawing import picture
 
 #: Pictures have so many pixels and colours.
-_SIZE, _COLOURS = (400, 300), 32
+_SIZE, _DOTS_PER_INCH, _COLOURS = (400, 300), 80, 32
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,14 +92,16 @@ def frames(machine: Machine, played: PlayedEpisode) -> list[dict[str, Any]]:
 class Pictures:
     """Pictures as data URLs, each kept once, as long as there is room for `most_bytes`."""
 
-    def __init__(self, most_bytes: int):
+    def __init__(self, environment: Environment[Any], most_bytes: int):
         self.urls: list[str] = []
+        self._environment = environment
         self._left = most_bytes
         self._known: dict[str, int] = {}
+        self._axes: Any = None
 
-    def add(self, environment: Environment[Any], episode: Episode, time: int) -> int | None:
+    def add(self, episode: Episode, time: int) -> int | None:
         """The number of the picture after `time` steps; `None` if there is no room for it."""
-        url = _encoded(picture(environment, _until(episode, time), _SIZE))
+        url = _encoded(self._drawn(_until(episode, time)))
         if url not in self._known:
             if len(url) > self._left:
                 return None
@@ -108,6 +109,27 @@ class Pictures:
             self._known[url] = len(self.urls)
             self.urls.append(url)
         return self._known[url]
+
+    def _drawn(self, episode: Episode) -> UInt8[np.ndarray, "height width 3"]:
+        """The picture that `environment.draw` draws; laid out once, as that takes the longest."""
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+
+        first = self._axes is None
+        if first:
+            dots = _DOTS_PER_INCH
+            inches = (_SIZE[0] / dots, _SIZE[1] / dots)
+            figure = Figure(figsize=inches, dpi=dots, layout="constrained")
+            FigureCanvasAgg(figure)
+            self._axes = figure.add_subplot()
+        else:
+            self._axes.clear()
+        self._environment.draw(self._axes, episode)
+        canvas = self._axes.figure.canvas
+        canvas.draw()
+        if first:
+            self._axes.figure.set_layout_engine("none")
+        return np.array(canvas.buffer_rgba())[:, :, :3].copy()
 
 
 def _until(episode: Episode, time: int) -> Episode:
@@ -129,8 +151,10 @@ def _encoded(pixels: UInt8[np.ndarray, "height width 3"]) -> str:
     content = io.BytesIO()
     whole = Image.fromarray(pixels)
     # The colours of large areas as they are; some that cover the rest, for small marks.
-    colours, counts = np.unique(pixels.reshape(-1, 3), axis=0, return_counts=True)
-    often = colours[np.argsort(-counts)[: _COLOURS // 2]].ravel().tolist()
+    red, green, blue = (pixels[..., part].astype(np.int32) for part in range(3))
+    colours, counts = np.unique(red << 16 | green << 8 | blue, return_counts=True)
+    most = colours[np.argsort(-counts)[: _COLOURS // 2]]
+    often = np.stack([most >> 16, most >> 8 & 255, most & 255], axis=-1).ravel().tolist()
     others = whole.quantize(_COLOURS // 2, Image.Quantize.MAXCOVERAGE).getpalette() or []
     palette = Image.new("P", (1, 1))
     palette.putpalette([*often, *others[: 3 * (_COLOURS // 2)]])

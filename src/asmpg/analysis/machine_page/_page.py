@@ -16,7 +16,7 @@ from asmpg.environments import Environment
 #: What all pictures of environments together may take; the page stays below a megabyte.
 _MOST_BYTES = 820_000
 #: No episode is shown beyond this step.
-_MOST_STEPS = 100
+_MOST_STEPS = 60
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,9 +76,9 @@ def _episode(
     machine: Machine, environment: Environment[Any], seed: int, most_bytes: int, urls: list[str]
 ) -> dict[str, Any]:
     played = play(machine, environment, seed=seed, steps=_MOST_STEPS)
-    moments, room = frames(machine, played), Pictures(most_bytes)
+    moments, room = frames(machine, played), Pictures(environment, most_bytes)
     for time, frame in enumerate(moments):
-        number = room.add(environment, played.episode, time)
+        number = room.add(played.episode, time)
         if number is None:
             moments = moments[:time]
             break

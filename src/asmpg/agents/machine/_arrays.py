@@ -6,6 +6,26 @@ from jaxtyping import Bool, Float
 Arrays = tuple[Float[np.ndarray, "O S"], Float[np.ndarray, "S A O S"], Float[np.ndarray, "C S A"]]
 
 
+#: Probabilities that sum to one but for this are still a distribution.
+_SUM_TOLERANCE = 1e-6
+
+
+def check_arrays(start: np.ndarray, update: np.ndarray, control: np.ndarray) -> None:
+    """Raise a `ValueError` for arrays that do not go together, or hold no distributions."""
+    states, actions, symbols, _ = update.shape
+    arrays = {"start": start, "update": update, "control": control}
+    shapes = {"start": (symbols, states), "control": (len(control), states, actions)}
+    for name, shape in shapes.items():
+        if arrays[name].shape != shape or len(control) not in (1, symbols):
+            raise ValueError(
+                f"{name} must go with update of shape {update.shape} [S, A, O, S]: start [O, S], "
+                f"control [1, S, A] or [O, S, A]; got {arrays[name].shape}"
+            )
+    for name, array in arrays.items():
+        if (array < 0).any() or np.abs(array.sum(axis=-1) - 1).max() > _SUM_TOLERANCE:
+            raise ValueError(f"{name} must hold distributions along its last axis")
+
+
 def most_probable(rows: np.ndarray, pairs: int = 1) -> np.ndarray:
     """One for the most probable entry; first of the groups of `pairs` entries, then in it."""
     groups = rows.reshape(*rows.shape[:-1], -1, pairs)

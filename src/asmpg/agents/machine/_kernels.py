@@ -13,6 +13,8 @@ from asmpg.policies import AgentMemory, ASMPolicy, KernelTables, actor
 
 #: So many observations are looked at to average the kernels of each case.
 _MOST_EXAMPLES = 4000
+#: Probabilities that differ by no more are rounded ones.
+_SAME = 1e-6
 
 
 def table_arrays(tables: KernelTables) -> Arrays:
@@ -29,7 +31,7 @@ def table_arrays(tables: KernelTables) -> Arrays:
     states, actions, symbols = tables.num_states, tables.num_actions, tables.num_observations
     start, update = nu[:symbols], nu[symbols:].reshape(states, actions, symbols, states)
     by_observation = phi.reshape(-1, symbols, states, actions) if len(phi) > 1 else phi[None]
-    if np.abs(by_observation - by_observation[:1]).max() == 0:
+    if np.abs(by_observation - by_observation[:1]).max() <= _SAME:
         return start, update, by_observation[0]
     pairs = states * actions
     joint = (nu[..., None] * phi).reshape(-1, symbols, pairs)

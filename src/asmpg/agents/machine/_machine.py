@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float
 from asmpg._support.checks import check_number
 from asmpg._support.files import naming
 from asmpg.agents.machine import _text
-from asmpg.agents.machine._arrays import most_probable, reached, restricted
+from asmpg.agents.machine._arrays import check_arrays, most_probable, reached, restricted
 from asmpg.agents.machine._cases import Cases
 from asmpg.agents.machine._kernels import sampled_arrays, table_arrays
 from asmpg.agents.machine._minimise import bisimulation, quotient
@@ -23,9 +23,6 @@ from asmpg.agents.machine.exports import read_machine, to_aalpy, write_machine
 from asmpg.agents.machine.pictures import plot_machine
 from asmpg.environments import Environment
 from asmpg.policies import ASMPolicy, KernelTables
-
-#: Probabilities this far from one are still a distribution.
-_SUM_TOLERANCE = 1e-6
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,18 +66,8 @@ class Machine:
     paired: bool = False
 
     def __post_init__(self):
-        states, actions, symbols, _ = self.update.shape
-        shapes = {"start": (symbols, states), "control": (len(self.control), states, actions)}
-        for name, shape in shapes.items():
-            if getattr(self, name).shape != shape or len(self.control) not in (1, symbols):
-                raise ValueError(
-                    f"{name} must go with update of shape {self.update.shape} [S, A, O, S]: start "
-                    f"[O, S], control [1, S, A] or [O, S, A]; got {getattr(self, name).shape}"
-                )
-        for name in ("start", "update", "control"):
-            array = getattr(self, name)
-            if (array < 0).any() or np.abs(array.sum(axis=-1) - 1).max() > _SUM_TOLERANCE:
-                raise ValueError(f"{name} must hold distributions along its last axis")
+        check_arrays(*self._arrays)
+        _, actions, symbols, _ = self.update.shape
         for name, count in (("action_names", actions), ("observation_names", symbols)):
             given = getattr(self, name)
             if len(given) != count:

@@ -94,6 +94,11 @@ def test_states_that_are_not_used_are_not_drawn():
     assert {each.edge.target for each in sheet.edges} == {0, 1, 2, 3, 6}
 
 
+def test_a_share_that_is_not_known_is_not_made_up():
+    graph = graph_of(Machine.of_policy(cheese_maze_controller()))
+    assert [node.label[0] for node in graph.nodes] == ["s0", "s1", "s2", "s3"]
+
+
 def test_rare_edges_are_hidden_and_counted():
     whole = machine(3)
     every, few = graph_of(whole, 0.0), graph_of(whole, 0.02)

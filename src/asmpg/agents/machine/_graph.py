@@ -20,17 +20,18 @@ _SURE = 0.95
 
 @dataclasses.dataclass(frozen=True)
 class Node:
-    """An agent state: its share of all steps, the action it plays most, and all it plays."""
+    """An agent state: its share of all steps if that is known, and the action it plays most."""
 
     state: int
-    share: float
+    share: float | None
     action: int
     plays: str
 
     @property
     def label(self) -> tuple[str, str]:
         """Two lines."""
-        return f"s{self.state} · {percent(self.share)}", self.plays
+        share = "" if self.share is None else f" · {percent(self.share)}"
+        return f"s{self.state}{share}", self.plays
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,8 +71,14 @@ def graph_of(machine: "Machine", threshold: float = 0.002) -> Graph:
     total = entered.sum()
     states, actions = machine.num_states, machine.num_actions
     chosen, shares = _text.action_shares(machine), machine.shares
+    known = machine.visits is not None
     nodes = tuple(
-        Node(state, float(shares[state]), int(row.argmax()), _plays(row, machine.action_names))
+        Node(
+            state,
+            float(shares[state]) if known else None,
+            int(row.argmax()),
+            _plays(row, machine.action_names),
+        )
         for state, row in enumerate(chosen)
         if shares[state] >= threshold
     )

@@ -12,11 +12,13 @@ if TYPE_CHECKING:
     from asmpg._support.errors import TrainingError as TrainingError
     from asmpg.agents import Agent as Agent
     from asmpg.agents import load as load
+    from asmpg.agents.machine import Machine as Machine
     from asmpg.analysis.check import CheckReport as CheckReport
     from asmpg.commands.check import check as check
     from asmpg.commands.envs import envs as envs
     from asmpg.commands.plot import plot as plot
     from asmpg.commands.report import report as report
+    from asmpg.commands.show import show as show
     from asmpg.commands.study import study as study
     from asmpg.commands.verify import verify as verify
     from asmpg.environments import Environment as Environment
@@ -62,6 +64,7 @@ _HOME = {
     "FiniteEnvironment": "asmpg.environments",
     "FiniteModel": "asmpg.environments",
     "GRUPPO": "asmpg.methods",
+    "Machine": "asmpg.agents.machine",
     "MemorylessPPO": "asmpg.methods",
     "Method": "asmpg.methods",
     "MinGRUPPO": "asmpg.methods",
@@ -82,6 +85,7 @@ _HOME = {
     "register_method": "asmpg.methods",
     "registered_names": "asmpg.environments",
     "report": "asmpg.commands.report",
+    "show": "asmpg.commands.show",
     "study": "asmpg.commands.study",
     "to_gymnasium": "asmpg.interop",
     "to_gymnasium_vector": "asmpg.interop",

@@ -158,6 +158,51 @@ def plot(
     command.show(run, out=out, trust=trust)
 
 
+def show(
+    run: Annotated[Path, Positional, arg(metavar="RUN")],
+    *,
+    seed: Annotated[int | None, _value("INT")] = None,
+    minimise: bool = False,
+    out: Annotated[Path | None, _value("FOLDER")] = None,
+    which: Literal["best", "last"] = "best",
+    words: bool = False,
+    tolerance: float = 1e-6,
+    cases: int = 16,
+    episodes: int = 2,
+    history: int = 0,
+) -> None:
+    """Show the memory of an agent as a machine: a table, pictures, and a page to watch it play.
+
+    Args:
+        run: Folder of the run.
+        seed: The agent of this seed; the best one, and the others beside it, if left out.
+        minimise: Print and draw it hardened and minimised, with what that costs.
+        out: Where pictures and page go; into the folder of the run if left out.
+        which: The policy of the best evaluation of each seed, or of the last.
+        words: Print what each state has seen instead of the table.
+        tolerance: States are merged whose probabilities differ by no more.
+        cases: Real observations are told apart by so many typical cases.
+        episodes: Episodes on the page; the machines of other seeds play one each.
+        history: Train the seed once more, and draw its machine at so many moments of the run.
+    """
+    from asmpg.commands import show as command
+
+    raise_on_interrupt()
+    command.show(
+        run,
+        out=out,
+        seed=seed,
+        which=which,
+        minimise=minimise,
+        tolerance=tolerance,
+        cases=cases,
+        episodes=episodes,
+        history=history,
+        words=words,
+        quiet=False,
+    )
+
+
 def study(
     name: Annotated[str, Positional, arg(metavar="STUDY")],
     *,
@@ -301,6 +346,7 @@ COMMANDS = {
     "train": train,
     "evaluate": evaluate,
     "plot": plot,
+    "show": show,
     "study": study,
     "report": report,
     "envs": envs,

@@ -1,12 +1,11 @@
 """What is made of the runs: tables, figures, and a report that works in a browser."""
 
 import csv
-import html
+import dataclasses
 import json
 import math
 import re
 import shutil
-import subprocess
 
 import numpy as np
 import pytest
@@ -15,13 +14,13 @@ from asmpg import cli
 from asmpg.analysis import collect, summarise, write_tables
 from asmpg.analysis.figures import draw_figures, styles
 from asmpg.analysis.report import answer, page
+from asmpg.analysis.report._machines import machine_section, median_machines
 from asmpg.exact import Yardstick, Yardsticks
 from asmpg.studies import StudyFolder
+from asmpg.training import train
+from browser import CHROMIUM, WATCH, browse
 from studies import ENVIRONMENTS, make_up, prepare, spread_out, study
 
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
 FIGURES = (
     "learning_curves",
     "best_checkpoints",
@@ -245,9 +244,6 @@ def test_a_folder_without_whole_runs_is_a_failure(tmp_path, capsys):
 
 
 #: Looks at the page as a reader would, and leaves what it saw in the document.
-WATCH = (
-    "<script>window.errors = []; onerror = (message) => { errors.push(String(message)); };</script>"
-)
 TRY = """<script>onload = () => {
   const column = (n) => [...document.querySelectorAll("#summary tbody tr")].map(
     (row) => row.cells[n].textContent);
@@ -263,25 +259,6 @@ TRY = """<script>onload = () => {
   told.id = "seen"; told.textContent = JSON.stringify(seen);
   (parent.document.body || document.body).append(told);
 }</script>"""
-
-
-def browse(path):
-    """Open a page in a real browser, and give what the scripts on it saw."""
-    options = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-sync"
-    options += " --disable-background-networking --disable-component-update --hide-scrollbars"
-    options += " --allow-file-access-from-files --window-size=1280,900 --virtual-time-budget=10000"
-    profile = path.parent / "profile"
-    command = [
-        CHROMIUM,
-        *options.split(),
-        f"--user-data-dir={profile}",
-        "--dump-dom",
-        path.as_uri(),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    found = re.search(r'<pre id="seen">(.*?)</pre>', done.stdout, re.DOTALL)
-    assert found, done.stdout[-500:] + done.stderr[-2000:]
-    return json.loads(html.unescape(found[1]))
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium in the path to open the report with")
@@ -355,3 +332,28 @@ def test_the_page_says_where_there_are_fewer_steps(tmp_path):
     assert results.curves["CheeseMaze", "asmpg"].targets[-1] == 300
     shown = page(folder, results, summarise(results), [])
     assert "1,000 steps · 300 steps in 1 environment ·" in shown
+
+
+def test_the_report_shows_the_machine_of_the_median_seed(tmp_path):
+    """Three seeds are trained a little; the machine is that of the one in the middle."""
+    small = study(
+        environments=["CheeseMaze"],
+        entries={"gru": {"method": "gru-ppo"}, "mine": {"method": "asmpg"}},
+        seeds=3,
+        steps=500,
+        evaluate_every=500,
+        environment_options={"CheeseMaze": {"max_steps": 20}},
+    )
+    folder = make_up(prepare(tmp_path, small), lambda *given: float(given[2]))
+    results = collect(folder)
+    assert median_machines(folder, results) == []
+    job = folder.study.jobs()[1]
+    shutil.rmtree(folder.run_path(job))
+    config = dataclasses.replace(job.config, method_options={"policy": "tabular", "num_states": 2})
+    train(config, folder.run_path(job), progress=False)
+    (found,) = median_machines(folder, results)
+    assert (found.environment, found.seed) == ("CheeseMaze", folder.study.seeds[1])
+    assert found.machine.deterministic
+    text = machine_section([found])
+    assert 'class="machine"' in text
+    assert "minimised" in text

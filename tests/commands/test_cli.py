@@ -326,8 +326,11 @@ def test_a_missing_tensorboard_is_named(capsys, tmp_path, monkeypatch):
         ("train --resume nowhere", "nowhere is not the folder of a run"),
         ("evaluate nowhere", "nowhere is not the folder of a run"),
         ("plot nowhere", "nowhere is not the folder of a run"),
+        ("show nowhere", "nowhere is not the folder of a run"),
+        ("show nowhere --history 1", "history must be 0, or an integer in"),
+        ("show nowhere --tolerance 2", "tolerance must be a number in"),
         ("run CheeseMaze", "run"),
-        ("", "train, evaluate, plot, study, report, envs"),
+        ("", "train, evaluate, plot, show, study, report, envs"),
     ],
 )
 def test_wrong_usage_is_one_line_and_leaves_nothing(

@@ -70,6 +70,20 @@ VALID = {
         {"--episodes": "10", "--seed": "1952", "--which": "last", "--greedy": None, "--json": None},
     ),
     "plot": (["run"], {"--out": "new"}),
+    "show": (
+        ["run"],
+        {
+            "--out": "new",
+            "--seed": "1952",
+            "--which": "last",
+            "--tolerance": "0.1",
+            "--cases": "4",
+            "--episodes": "1",
+            "--history": "0",
+            "--minimise": None,
+            "--words": None,
+        },
+    ),
     "study": (
         ["study.toml"],
         {

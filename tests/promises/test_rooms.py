@@ -33,6 +33,7 @@ ROOMS = (
 #: Who may import what inside a function, and why not at the top.
 LAZY = {
     ("asmpg", "matplotlib"): "takes half a second, and only drawing needs it",
+    ("asmpg.analysis.machine_page", "PIL"): "comes with matplotlib, and only drawing needs it",
     ("asmpg", "gymnasium"): "only those who play its environments need it",
     ("asmpg.cli", "asmpg.commands"): "`asmpg --help` answers without jax",
     ("asmpg.environments", "asmpg.environments.drawing"): "an environment draws when asked to",

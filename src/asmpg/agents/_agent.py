@@ -3,6 +3,7 @@
 import dataclasses
 import os
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import equinox as eqx
@@ -12,7 +13,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Shaped
 from numpy.typing import ArrayLike
 
-from asmpg._support.checks import check_integer
+from asmpg._support.checks import check_integer, check_number
 from asmpg.agents import _kernels
 from asmpg.agents._arguments import (
     memory_batch,
@@ -20,7 +21,9 @@ from asmpg.agents._arguments import (
     reward_batch,
     start_batch,
 )
-from asmpg.environments import AbstractFiniteEnvironment, Space
+from asmpg.agents.machine import Machine, Setting
+from asmpg.agents.machine.exports import network_of, write_network
+from asmpg.environments import AbstractFiniteEnvironment, Environment, Space
 from asmpg.exact import num_windows
 from asmpg.interop import Interface
 from asmpg.methods import Method
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
 
 
 _FORMAT = "asmpg agent 1"
+#: That of values, where no method says otherwise.
+_DISCOUNT = 0.99
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,6 +50,17 @@ class Recipe:
     def method(self) -> Method[Any]:
         """What has learned."""
         return self.config.make_method()
+
+    def environment(self) -> Environment[Any] | None:
+        """That of the run; `None` if it is stepped on the host, or cannot be made again."""
+        known = self.interface.by_name or not isinstance(self.config.environment, str)
+        if self.interface.on_host or not known:
+            return None
+        try:
+            return self.config.resolve(trust=False).environment
+        except ValueError:
+            # Registered under a name that is not registered here.
+            return None
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it."""
@@ -207,6 +223,68 @@ class Agent:
             seen=[self._read(observation) for observation in seen],
             done=done,
         )
+
+    def machine(
+        self,
+        environment: Environment[Any] | None = None,
+        *,
+        observation_names: Sequence[str] | None = None,
+        cases: int = 16,
+        episodes: int = 1000,
+        discount: float | None = None,
+    ) -> Machine:
+        """The memory as a finite machine, to print, draw, make smaller and take along.
+
+        Args:
+            environment: Where it plays, for frequencies, values and names; that of the run if it
+                can be made again and is compiled.
+            observation_names: A word for each observation.
+            cases: Real observations are told apart by the nearest of so many typical ones, found in
+                episodes that the agent plays.
+            episodes: How many episodes are played where values and frequencies are not exact.
+            discount: Of the values; that of the method by default, or 0.99.
+
+        >>> print(agent.machine().harden().minimise())
+        """
+        check_integer("cases", cases, low=1, high=1000)
+        check_integer("episodes", episodes, low=2, high=1_000_000)
+        recipe = self._recipe
+        if environment is None and recipe is not None:
+            environment = recipe.environment()
+        if discount is None:
+            discount = _DISCOUNT if recipe is None else float(recipe.method.return_discount)
+        check_number("discount", discount, low=0, high=1)
+        return Machine.of_policy(
+            self._asm_policy(),
+            None if environment is None else Setting(environment, discount, episodes),
+            name=None if recipe is None else recipe.interface.name,
+            observation_names=observation_names,
+            first_action=self._first_action,
+            cases=cases,
+        )
+
+    def export(self, path: str | os.PathLike[str], *, deterministic: bool = True) -> None:
+        """Write the policy in another language, by how `path` ends.
+
+        `.h` is a C header, `.py` a Python class without dependencies, `.onnx` a graph with the
+        memory as input and output; `.json` and `.dot` are tables and a picture. By default it does
+        what `predict(..., deterministic=True)` does. Real observations need a network: `.py` or
+        `.onnx`; or `agent.machine().export(...)`, which tells typical cases apart.
+
+        >>> agent.export("policy.h")
+        """
+        policy, name = self._asm_policy(), "policy"
+        if self._recipe is not None:
+            name = self._recipe.interface.name
+        if policy.num_observations is None:
+            network = network_of(policy, name=name, first_action=self._first_action)
+            write_network(network, Path(path), deterministic=deterministic)
+            return
+        environment = None if self._recipe is None else self._recipe.environment()
+        machine = Machine.of_policy(policy, name=name, first_action=self._first_action)
+        if environment is not None:
+            machine = machine.named(environment)
+        (machine.harden() if deterministic else machine).export(path)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the agent into one file of arrays and JSON, for `asmpg.load`.

@@ -16,6 +16,7 @@ from asmpg.analysis._yardstick_lines import LINES
 from asmpg.analysis.figures import Picture
 from asmpg.analysis.report._answer import Answer, answer
 from asmpg.analysis.report._html import definitions, picture, table, text
+from asmpg.analysis.report._machines import machine_section, median_machines
 from asmpg.exact import YARDSTICK_LABELS
 from asmpg.studies import Published, Study, StudyFolder, best_episodes
 
@@ -30,6 +31,7 @@ def page(
             _head(folder, results),
             _answer(results, answer(results, summary)),
             _figures(pictures),
+            machine_section(median_machines(folder, results)),
             _table(results, summary),
             _configurations(folder),
             _provenance(folder, results),

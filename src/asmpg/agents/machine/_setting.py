@@ -1,0 +1,143 @@
+"""Where a machine plays, and what it is worth there."""
+
+import dataclasses
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, Key, Shaped
+
+from asmpg._support.words import rounded
+from asmpg.agents.machine._cases import Cases
+from asmpg.agents.machine._visits import Visits, exact_visits, fits, sampled_visits
+from asmpg.environments import AbstractFiniteEnvironment, Environment
+from asmpg.exact import policy_returns
+from asmpg.experience import Experience, play_episodes
+from asmpg.policies import Actor, AgentMemory, AgentMemoryActor, KernelTables, TableActor
+
+
+@dataclasses.dataclass(frozen=True)
+class Value:
+    """The expected outcome of an episode, exact where `standard_error` is zero.
+
+    The standard error is that of the discounted return.
+    """
+
+    discounted: float
+    undiscounted: float
+    reward_per_step: float
+    standard_error: float = 0.0
+
+    def __str__(self) -> str:
+        exact = self.standard_error == 0
+        known = "exact" if exact else f"± {rounded(self.standard_error)}"
+        return f"discounted {self.discounted:.4f} ({known}), per step {self.reward_per_step:.4f}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """An environment with a discount; what cannot be computed is played, `episodes` of it."""
+
+    environment: Environment[Any]
+    discount: float
+    episodes: int = 1000
+    seed: int = 0
+
+    def play(
+        self,
+        start: Float[np.ndarray, "O S"],
+        update: Float[np.ndarray, "S A O S"],
+        control: Float[np.ndarray, "C S A"],
+        tables: KernelTables,
+        cases: Cases | None,
+    ) -> tuple[Visits, Value]:
+        """How often each input is met, and what that is worth."""
+        environment = self.environment
+        if (
+            cases is None
+            and isinstance(environment, AbstractFiniteEnvironment)
+            and fits(environment.model, len(update))
+        ):
+            with jax.enable_x64(True):
+                returns = _exact_returns(environment, tables, discount=self.discount)
+            assert returns is not None
+            numbers = (returns.discounted, returns.undiscounted, returns.reward_per_step)
+            visits = exact_visits(
+                environment.model, start, update, control, horizon=environment.max_steps
+            )
+            return visits, Value(*(float(number) for number in numbers))
+        played = self.sample(case_actor(tables, cases))
+        symbols = np.asarray(played.observations)
+        if cases is not None:
+            symbols = cases.number(symbols)
+        states, actions, number, _ = update.shape
+        visits = sampled_visits(
+            played, symbols, num_states=states, num_actions=actions, num_symbols=number
+        )
+        return visits, self._value(played)
+
+    def sample(self, actor: Actor[Any]) -> Experience:
+        """Whole episodes, the same for the same actor."""
+        key = jax.random.key(self.seed)
+        return jax.tree.map(np.asarray, _play(self.environment, actor, key, self.episodes))
+
+    def _value(self, played: Experience) -> Value:
+        rewards = np.where(played.valid, played.rewards, 0.0).astype(float)
+        discounted = (self.discount ** np.arange(len(rewards))) @ rewards
+        total, steps = rewards.sum(), float(np.asarray(played.valid).sum())
+        return Value(
+            float(discounted.mean()),
+            float(total / self.episodes),
+            float(total / steps),
+            float(discounted.std(ddof=1) / np.sqrt(self.episodes)),
+        )
+
+
+#: Compiled once for machines of the same size.
+_exact_returns = eqx.filter_jit(policy_returns)
+
+
+@eqx.filter_jit
+def _play(
+    environment: Environment[Any], actor: Actor[Any], key: Key[Array, ""], episodes: int
+) -> Experience:
+    return play_episodes(environment, actor, key, num_episodes=episodes)
+
+
+class CaseActor(AgentMemoryActor):
+    """Plays tables on real observations: each is taken for the nearest typical case."""
+
+    tables: TableActor
+    centres: Float[Array, "O d"]
+    scale: Float[Array, " d"]
+
+    def act(
+        self,
+        memory: AgentMemory,
+        observation: Shaped[Array, " d"],
+        reward: Float[Array, ""],
+        uniforms: Float[Array, "2"],
+    ) -> AgentMemory:
+        """Number the observation, then look up."""
+        return self.tables.act(memory, self._number(observation), reward, uniforms)
+
+    def _number(self, observation: Shaped[Array, " d"]) -> Int[Array, ""]:
+        away = (observation - self.centres) / self.scale
+        return jnp.argmin(jnp.sum(away**2, axis=-1)).astype(jnp.int32)
+
+
+def case_actor(tables: KernelTables, cases: Cases | None) -> AgentMemoryActor:
+    """What plays `tables` in single precision."""
+    nu, phi = (
+        jnp.asarray(np.exp(np.asarray(part)), jnp.float32)
+        for part in (tables.log_nu, tables.log_phi)
+    )
+    actor = TableActor(
+        nu_table=nu, phi_table=phi, num_observations=tables.num_observations, greedy=False
+    )
+    if cases is None:
+        return actor
+    centres, scale = (jnp.asarray(part, jnp.float32) for part in (cases.centres, cases.scale))
+    return CaseActor(tables=actor, centres=centres, scale=scale)

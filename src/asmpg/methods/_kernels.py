@@ -149,14 +149,8 @@ def starting_bias(num_states: int, *, groups: int, hold: Number) -> Float[Array,
 
     The agent states start in `groups`, numbered one after another. A group is kept for `hold` steps
     on average, and so holds what was seen long ago; within it agent states move freely, and so can
-    count and weigh. One group is no bias at all.
+    count and weigh. One group is no bias at all. In tables, the first observation chooses the group.
     """
-    if groups == 99:
-        bits = max(1, (num_states - 1).bit_length())
-        scales = 2 * (hold / 2) ** (jnp.arange(bits) / max(bits - 1, 1))
-        digits = (jnp.arange(num_states)[:, None] >> jnp.arange(bits)) & 1
-        same = digits[:, None] == digits
-        return (same * jnp.log(scales - 1)).sum(axis=-1)
     groups = min(groups, num_states)
     if groups <= 1:
         return None

@@ -16,7 +16,6 @@ from asmpg.policies._networks import (
     scale_last,
 )
 from asmpg.policies._policy import NetworkPolicy
-from asmpg.policies._tabular import on_every_input
 
 
 class MLPPolicy(NetworkPolicy):
@@ -129,10 +128,9 @@ class MatrixPolicy(NetworkPolicy):
         sizes = (encoding.observation_size, hidden, hidden, rows * num_states)
         layers = linear_layers(network_key, *sizes)
         self.nu_layers = scale_last(layers, _NETWORK_SCALE * nu_scale)
-        noise = nu_scale * jax.random.normal(nu_key, (rows, num_states))
-        self.nu_logits = noise + on_every_input(
-            bias, num_states=num_states, num_actions=num_actions, num_observations=1
-        )
+        self.nu_logits = nu_scale * jax.random.normal(nu_key, (rows, num_states))
+        if bias is not None:
+            self.nu_logits = self.nu_logits.at[1:].add(jnp.repeat(bias, num_actions, axis=0))
         self.phi_logits = phi_scale * jax.random.normal(phi_key, (num_states, num_actions))
 
     def log_nu(

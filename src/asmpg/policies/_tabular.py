@@ -27,13 +27,25 @@ def _num_inputs(num_states: int, num_actions: int, num_observations: int) -> int
 def on_every_input(
     bias: Float[Array, "S S"] | None, *, num_states: int, num_actions: int, num_observations: int
 ) -> Float[Array, "X S"] | float:
-    """`bias[s, s']` for every input with agent state `s`; 0 for the dummy pair, or without one."""
+    """`bias[s, s']` for every input with agent state `s`; 0 without one.
+
+    After the dummy pair it is that of an agent state that depends on the first observation, each
+    its own as far as there are enough of them: so where it keeps what was, it keeps that.
+    """
     if bias is None:
         return 0.0
-    memory, _ = every_input(
+    memory, observation = every_input(
         num_states=num_states, num_actions=num_actions, num_observations=num_observations
     )
-    return jnp.where(memory.first[:, None], 0.0, bias[memory.state])
+    first = _spread(num_states)[observation % num_states]
+    return bias[jnp.where(memory.first, first, memory.state)]
+
+
+def _spread(num_states: int) -> Int[Array, " S"]:
+    """All agent states, in an order in which neighbours by number come late after each other."""
+    bits = max(1, (num_states - 1).bit_length())
+    turned = [int(f"{number:0{bits}b}"[::-1], 2) for number in range(2**bits)]
+    return jnp.asarray([number for number in turned if number < num_states], jnp.int32)
 
 
 class TabularPolicy(ASMPolicy):

@@ -156,7 +156,10 @@ class WindowPolicy(ASMPolicy):
     def tabulate(self) -> KernelTables:
         """With a row of `phi` for every input, of which it looks at the observation only."""
         if not self.tabulates:
-            raise ValueError(f"a policy with a window of {self.window} cannot be tabulated")
+            raise ValueError(
+                f"a policy with a window of {self.window} cannot be written down as a table: "
+                "only finite observations and window=1 or 0 can"
+            )
         assert self.num_observations is not None
         assert isinstance(self.hidden, ASMPolicy)
         memory, observation = every_input(

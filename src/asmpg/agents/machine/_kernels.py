@@ -49,7 +49,10 @@ def _distributions(log_probabilities: Any) -> np.ndarray:
 def sampled_arrays(policy: ASMPolicy, setting: Setting, count: int) -> tuple[Arrays, Cases]:
     """Kernels averaged over the observations of each typical case, as they came in episodes."""
     if not policy.factored:
-        raise ValueError("policy must be factored: its action must depend on the agent state alone")
+        raise ValueError(
+            "policy must be factored to make a machine for real observations: its action must "
+            "depend on the agent state alone; train with window=0"
+        )
     played = setting.sample(actor(policy))
     valid = np.asarray(played.valid)
     seen = np.asarray(played.observations)[valid]
@@ -76,7 +79,8 @@ def _kernel_rows(
     state, action = np.divmod(np.arange(policy.num_states * policy.num_actions), policy.num_actions)
     pairs = [np.concatenate([[0], part]) for part in (state, action)]
     time = np.concatenate([[0], np.ones(len(state))])
-    memory = AgentMemory(*(jax.numpy.asarray(part, jax.numpy.int32) for part in (*pairs, time)))
+    states, actions, times = (jax.numpy.asarray(part, jax.numpy.int32) for part in (*pairs, time))
+    memory = AgentMemory(states, actions, times)
     rows = jax.vmap(lambda seen: jax.vmap(lambda m: policy.log_nu(m, seen))(memory))
     return np.exp(np.asarray(jax.jit(rows)(jax.numpy.asarray(observations)))).astype(float)
 

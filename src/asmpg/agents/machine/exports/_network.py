@@ -46,8 +46,11 @@ def network_of(policy: ASMPolicy, *, name: str, first_action: int) -> NetworkKer
     if not isinstance(policy, MatrixPolicy | MLPPolicy):
         raise ValueError(
             "policy must be a MatrixPolicy or an MLPPolicy to be exported for real observations, "
-            f"got {type(policy).__name__}; agent.machine().export(...) tells typical cases apart"
+            f"got {type(policy).__name__}; train with window=0 for one, or use "
+            "agent.machine().export(...), which tells typical cases apart"
         )
+    if isinstance(policy, MLPPolicy) and policy.nu_logits is not None:
+        raise ValueError("an MLPPolicy that started in groups cannot be exported; use groups=1")
     matrix = isinstance(policy, MatrixPolicy)
     states = policy.num_states
     layers = []

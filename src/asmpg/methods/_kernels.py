@@ -149,7 +149,7 @@ def starting_bias(num_states: int, *, groups: int, hold: Number) -> Float[Array,
 
     The agent states start in `groups`, numbered one after another. A group is kept for `hold` steps
     on average, and so holds what was seen long ago; within it agent states move freely, and so can
-    count and weigh. One group is no bias at all. In tables, the first observation chooses the group.
+    count and weigh. One group is no bias at all. In tables, the first observation chooses one.
     """
     groups = min(groups, num_states)
     if groups <= 1:

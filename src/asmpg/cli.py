@@ -39,6 +39,7 @@ def train(
     trust: bool = False,
     method: Annotated[str | None, _option("STR", "asm-ppo")] = None,
     num_states: Annotated[int | None, _option("INT")] = None,
+    window: Annotated[int | None, _option("INT")] = None,
     hidden: Annotated[int | None, _option("INT")] = None,
     objective: Annotated[
         Literal["discounted", "episodic"] | None, _option("discounted|episodic")
@@ -84,6 +85,7 @@ def train(
         method: asm-ppo (recommended), gru-ppo, mingru-ppo, memoryless-ppo, asmpg (as in
             the paper), asmpg-marginal, ais-kl, ais-mmd, ais-kl-fixed or ais-mmd-fixed.
         num_states: Number of agent states.
+        window: How many of the last observations the action sees beside the agent state.
         hidden: Base width of the hidden layers.
         objective: Discounted return (Algorithm 2) or undiscounted return (Algorithm 1).
         discount: Discount factor.

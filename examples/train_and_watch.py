@@ -6,7 +6,6 @@ python examples/train_and_watch.py
 import argparse
 
 import gymnasium
-import numpy as np
 
 import asmpg
 
@@ -33,9 +32,8 @@ def main(arguments: list[str] | None = None) -> None:
         print(env.render())
     print(f"return {total:g}")
 
-    print("What each agent state does, as probabilities of the actions:")
-    for memory in range(agent.num_states):
-        print(f"  {memory}: {np.round(agent.phi(memory), 2)}")
+    print("What it remembers, and what it does then:")
+    print(agent.machine().harden().minimise())
 
 
 if __name__ == "__main__":

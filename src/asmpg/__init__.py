@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from asmpg.environments import make as make
     from asmpg.environments import register as register
     from asmpg.environments import registered_names as registered_names
+    from asmpg.environments.pomdp_files import PomdpEnvironment as PomdpEnvironment
+    from asmpg.environments.pomdp_files import PomdpModel as PomdpModel
+    from asmpg.environments.pomdp_files import read_pomdp as read_pomdp
+    from asmpg.environments.pomdp_files import write_pomdp as write_pomdp
     from asmpg.interop import from_gymnax as from_gymnax
     from asmpg.interop import to_gymnasium as to_gymnasium
     from asmpg.interop import to_gymnasium_vector as to_gymnasium_vector
@@ -63,6 +67,8 @@ _HOME = {
     "GRUPPO": "asmpg.methods",
     "MemorylessPPO": "asmpg.methods",
     "Method": "asmpg.methods",
+    "PomdpEnvironment": "asmpg.environments.pomdp_files",
+    "PomdpModel": "asmpg.environments.pomdp_files",
     "Progress": "asmpg.training",
     "RunConfig": "asmpg.runs",
     "TrainingError": "asmpg._support.errors",
@@ -75,6 +81,7 @@ _HOME = {
     "load": "asmpg.agents",
     "make": "asmpg.environments",
     "plot": "asmpg.commands.plot",
+    "read_pomdp": "asmpg.environments.pomdp_files",
     "register": "asmpg.environments",
     "register_executor": "asmpg.studies.executors",
     "register_method": "asmpg.methods",
@@ -85,6 +92,7 @@ _HOME = {
     "to_gymnasium_vector": "asmpg.interop",
     "train": "asmpg.training",
     "verify": "asmpg.commands.verify",
+    "write_pomdp": "asmpg.environments.pomdp_files",
 }
 
 

@@ -1,6 +1,7 @@
 """A study as plain data: environments, methods with options, seeds, steps."""
 
 import dataclasses
+import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -91,7 +92,8 @@ class Study:
         groups = [self.seeds[begin : begin + size] for begin in range(0, len(self.seeds), size)]
         return [
             Job(
-                f"{environment}/{entry.name}" + (f"/{number}" if len(groups) > 1 else ""),
+                f"{_folder_name(environment)}/{entry.name}"
+                + (f"/{number}" if len(groups) > 1 else ""),
                 environment,
                 entry.name,
                 self.config(environment, entry, seeds),
@@ -122,3 +124,8 @@ class Study:
             for entry in plain["entries"]
         }
         return plain
+
+
+def _folder_name(environment: str) -> str:
+    """A name as it is; the path of a file without its slashes."""
+    return re.sub(r"[/\\:]+", "-", environment).strip("-")

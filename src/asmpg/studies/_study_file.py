@@ -14,7 +14,7 @@ from typing import Any
 
 from asmpg._support.checks import check_integer, check_one_of
 from asmpg._support.files import check_depth, one_line, read_text
-from asmpg.environments import registered_names
+from asmpg.environments import is_pomdp_file, registered_names
 from asmpg.methods import PRESETS
 from asmpg.runs import default_seeds
 from asmpg.studies._study import Entry, Scores, Study, WrongKeyError
@@ -124,7 +124,8 @@ def _environments(tables: Mapping[str, Any]) -> tuple[str, ...]:
     if not isinstance(given, list | tuple) or not given:
         raise WrongKeyError(("environments",), f"must be a list of names, got {given!r}")
     for name in given:
-        _checked(("environments",), check_one_of, name, registered_names())
+        if not (isinstance(name, str) and is_pomdp_file(name)):
+            _checked(("environments",), check_one_of, name, registered_names())
     if len(set(given)) < len(given):
         raise WrongKeyError(("environments",), f"must be different, got {', '.join(given)}")
     return tuple(given)

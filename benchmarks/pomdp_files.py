@@ -14,9 +14,8 @@ from pathlib import Path
 from asmpg.environments import pomdp_files
 from asmpg.environments.pomdp_files import PomdpFileError, classic_names, parse_pomdp
 
-_ODD = "* : # T: O: R: start: states: -1 nan 1e999 uniform identity reset 100000 0x1 \x00 \n".split(
-    " "
-)
+_ODD = ("*", ":", "#", "T:", "O:", "R:", "start:", "states:", "-1", "nan", "1e999", "uniform")
+_ODD += ("identity", "reset", "100000", "0x1", "\x00", "\n")
 
 
 def mutate(text: str, generator: random.Random) -> str:

@@ -31,6 +31,8 @@ from asmpg.exact._history_value import history_optimum as history_optimum
 from asmpg.exact._history_value import history_q as history_q
 from asmpg.exact._history_value import history_value as history_value
 from asmpg.exact._history_value import history_visits as history_visits
+from asmpg.exact._infinite_horizon import infinite_horizon_gradient as infinite_horizon_gradient
+from asmpg.exact._infinite_horizon import infinite_horizon_value as infinite_horizon_value
 from asmpg.exact._memoryless import best_stochastic_memoryless as best_stochastic_memoryless
 from asmpg.exact._memoryless import (
     deterministic_memoryless_returns as deterministic_memoryless_returns,

@@ -45,10 +45,10 @@ def resolve(
 ) -> ResolvedEnvironment:
     """What `given` stands for.
 
-    A name, an `asmpg/...` id or a `.pomdp` file is one of ours; any other id is Gymnasium's. An `Environment` and an
-    object in the style of gymnax are compiled; a Gymnasium environment, and a function that makes
-    one, are stepped on the host. `options` go with names only. Without `trust`, the module of an id
-    `module:Name-v0` must have been imported already.
+    A name, an `asmpg/...` id or a `.pomdp` file is one of ours; any other id is Gymnasium's. An
+    `Environment` and an object in the style of gymnax are compiled; a Gymnasium environment, and a
+    function that makes one, are stepped on the host. `options` go with names only. Without `trust`,
+    the module of an id `module:Name-v0` must have been imported already.
     """
     if isinstance(given, str):
         if not is_on_host(given):

@@ -44,9 +44,9 @@ def solver(request, monkeypatch):
         monkeypatch.setattr(module, "_MOST_FACTORISED", 0)
     if request.param == "iterated, sparse":
         monkeypatch.setattr(module, "_MOST_DENSE", 0)
-    module._value.clear_cache()
+    jax.clear_caches()
     yield
-    module._value.clear_cache()
+    jax.clear_caches()
 
 
 @pytest.mark.usefixtures("solver")

@@ -38,6 +38,9 @@ from asmpg.exact._memoryless import (
     deterministic_memoryless_returns as deterministic_memoryless_returns,
 )
 from asmpg.exact._memoryless import memoryless_returns as memoryless_returns
+from asmpg.exact._point_based import Plan as Plan
+from asmpg.exact._point_based import ValueBounds as ValueBounds
+from asmpg.exact._point_based import value_bounds as value_bounds
 from asmpg.exact._returns import ExactReturns as ExactReturns
 from asmpg.exact._returns import exact_gradient as exact_gradient
 from asmpg.exact._returns import exact_returns as exact_returns

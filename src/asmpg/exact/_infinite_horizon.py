@@ -32,7 +32,7 @@ _TOLERANCE, _ITERATIONS = 1e-11, 2_000
 
 
 class Controller(eqx.Module):
-    """A stationary policy in probabilities: `first[o, s]`, `update[s, a, o, s']`, `control[s, a]`."""
+    """A stationary policy: `first[o, s]`, `update[s, a, o, s']` and `control[s, a]`."""
 
     first: Float[Array, "*batch O S"]
     update: Float[Array, "*batch S A O S"]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from asmpg.commands.envs import envs as envs
     from asmpg.commands.plot import plot as plot
     from asmpg.commands.report import report as report
+    from asmpg.commands.solve import solve as solve
     from asmpg.commands.study import study as study
     from asmpg.commands.verify import verify as verify
     from asmpg.environments import Environment as Environment
@@ -87,6 +88,7 @@ _HOME = {
     "register_method": "asmpg.methods",
     "registered_names": "asmpg.environments",
     "report": "asmpg.commands.report",
+    "solve": "asmpg.commands.solve",
     "study": "asmpg.commands.study",
     "to_gymnasium": "asmpg.interop",
     "to_gymnasium_vector": "asmpg.interop",

@@ -117,9 +117,15 @@ class RunningProcess(eqx.Module):
 
 
 def controller_values(
-    process: RunningProcess, controller: Controller, discount: Scalar
+    process: RunningProcess,
+    controller: Controller,
+    discount: Scalar,
+    tolerance: float = _TOLERANCE,
 ) -> Float[Array, "X S"]:
-    """`V(x, s)` for all latent and agent states; differentiable."""
+    """`V(x, s)` for all latent and agent states; differentiable.
+
+    `tolerance` is the relative residual at which iteration stops, where it is needed.
+    """
     states, memories = process.reward.shape[0], controller.control.shape[0]
     paid = process.reward @ controller.control.T
     # Seeing is summed out: arrive[a, x', s, s'] is the update on arriving in x' by a.
@@ -131,7 +137,7 @@ def controller_values(
 
     if states * memories > _MOST_FACTORISED or process.transition is None:
         value, _ = jax.scipy.sparse.linalg.bicgstab(
-            residual, paid, tol=_TOLERANCE, maxiter=_ITERATIONS
+            residual, paid, tol=tolerance, maxiter=_ITERATIONS
         )
         return value
     chain = jnp.einsum("sa,axy,aysz->xsyz", controller.control, process.transition, arrive)
@@ -140,9 +146,14 @@ def controller_values(
     return jnp.linalg.solve(system, paid.reshape(size)).reshape(states, memories)
 
 
-def controller_value(process: RunningProcess, controller: Controller, discount: Scalar) -> Scalar:
+def controller_value(
+    process: RunningProcess,
+    controller: Controller,
+    discount: Scalar,
+    tolerance: float = _TOLERANCE,
+) -> Scalar:
     """The value at the start; differentiable."""
-    values = controller_values(process, controller, discount)
+    values = controller_values(process, controller, discount, tolerance)
     return jnp.einsum("xo,os,xs->", process.start, controller.first, values)
 
 

@@ -71,6 +71,18 @@ class SparseProcess:
     def _shown(self) -> Float[np.ndarray, "A O X"]:
         return np.ascontiguousarray(self.observation.transpose(0, 2, 1))
 
+    @functools.cached_property
+    def joint(self) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray], ...]:
+        """For each action, all `(x, x', o)` that can happen and `T(x'|x, a) O(o|a, x')`."""
+        found = []
+        for matrix, shown in zip(self.transition, self.observation, strict=True):
+            entries = matrix.tocoo()
+            x, y = entries.coords
+            edge, symbol = np.nonzero(shown[y])
+            weight = entries.data[edge] * shown[y[edge], symbol]
+            found.append((x[edge], y[edge], symbol, weight))
+        return tuple(found)
+
     @property
     def num_states(self) -> int:
         return self.reward.shape[0]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import asmpg
-from asmpg.exact import infinite_horizon_value, solve_controller, value_bounds
+from asmpg.exact import infinite_horizon_value, machines_of_sizes, solve_controller, value_bounds
 from asmpg.exact._controller_search import machine_tables
 from asmpg.exact._machine import Machine, evaluated, machine_of, shrunk
 from asmpg.exact._sparse_process import SparseProcess
@@ -52,9 +52,17 @@ def test_a_machine_made_of_the_lower_bound_is_about_as_good(maze):
 def test_the_best_controller_of_each_size(maze):
     """At least what was measured here, less 3 %; no more than the upper bound."""
     model, _, bounds = maze
+    machines = machines_of_sizes(model, discount=0.95, bounds=bounds, sizes=(8, 4), seconds=600)
+    assert machines[4].value <= machines[8].value
     for size, reached in ((4, 1.70), (8, 1.87)):
         found = solve_controller(
-            model, num_states=size, discount=0.95, bounds=bounds, seconds=600, steps=60, restarts=1
+            model,
+            num_states=size,
+            discount=0.95,
+            machine=machines[size],
+            seconds=600,
+            steps=40,
+            restarts=0,
         )
         assert found.num_states == size
         assert found.value >= 0.97 * reached
@@ -74,9 +82,12 @@ def test_climbing_alone_finds_a_controller_without_bounds():
 
 
 def test_deterministic_controllers_draw_nothing_at_random(maze):
-    model, _, bounds = maze
-    found = solve_controller(model, num_states=4, discount=0.95, bounds=bounds, deterministic=True)
+    model, process, bounds = maze
+    machine = shrunk(process, machine_of(process, bounds), 4)
+    found = solve_controller(
+        model, num_states=4, discount=0.95, machine=machine, deterministic=True
+    )
     for table in (found.tables.log_nu, found.tables.log_phi):
         assert set(np.unique(np.exp(table))) == {0.0, 1.0}
-    with pytest.raises(ValueError, match="bounds must be given for a deterministic controller"):
+    with pytest.raises(ValueError, match="machine must be given for a deterministic controller"):
         solve_controller(model, num_states=4, discount=0.95, deterministic=True)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from asmpg.environments import FiniteModel
 from asmpg.policies import KernelTables
 
 #: Observations named on one arrow; more are counted.
@@ -36,23 +37,29 @@ def draw_values(report: Mapping[str, Any], path: Path) -> None:
     figure.savefig(path, dpi=150)
 
 
-def machine_dot(tables: KernelTables, actions: Sequence[str], observations: Sequence[str]) -> str:
+def machine_dot(
+    tables: KernelTables, model: FiniteModel, actions: Sequence[str], observations: Sequence[str]
+) -> str:
     """The most probable choices of a policy as a graph, in the language of Graphviz.
 
-    Drawn is what can be reached from the start by them.
+    Drawn is what can be reached from the start by them, with the observations that can come first,
+    and those that some action can show.
     """
+    starting = np.flatnonzero((model.start[:, None] * model.start_observation).any(axis=0))
     symbols, states = tables.num_observations, tables.num_states
     nu = np.asarray(tables.log_nu)[0].argmax(axis=-1)
     first, update = nu[:symbols], nu[symbols:].reshape(states, tables.num_actions, symbols)
     control = np.asarray(tables.log_phi)[0, 0].argmax(axis=-1)
     lines = ["digraph {", "  rankdir=LR;", '  start [shape=point, label=""];']
-    lines += _arrows("start", first, observations)
-    reached, waiting = set(first.tolist()), sorted(set(first.tolist()))
+    lines += _arrows("start", first[starting], [observations[o] for o in starting])
+    waiting = sorted(set(first[starting].tolist()))
+    reached = set(waiting)
     while waiting:
         state = waiting.pop(0)
-        following = update[state, control[state]]
+        shown = np.flatnonzero(model.observation[control[state]].any(axis=0))
+        following = update[state, control[state]][shown]
         lines.append(f"  s{state} [label={_quoted(f'{state}: {actions[control[state]]}')}];")
-        lines += _arrows(f"s{state}", following, observations)
+        lines += _arrows(f"s{state}", following, [observations[o] for o in shown])
         new = sorted(set(following.tolist()) - reached)
         reached |= set(new)
         waiting += new

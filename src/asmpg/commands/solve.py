@@ -18,7 +18,13 @@ from asmpg.commands._machine_drawing import draw_values, machine_dot
 from asmpg.commands._options import read_options
 from asmpg.environments import AbstractFiniteEnvironment
 from asmpg.environments.pomdp_files import PomdpEnvironment
-from asmpg.exact import SolvedController, ValueBounds, solve_controller, value_bounds
+from asmpg.exact import (
+    SolvedController,
+    ValueBounds,
+    machines_of_sizes,
+    solve_controller,
+    value_bounds,
+)
 from asmpg.interop import resolve
 
 SIZES = (1, 2, 4, 8, 16)
@@ -88,12 +94,21 @@ def _solve_missing(
     )
     report["bounds"] = _tighter(bounds, report.get("bounds"))
     controllers: list[dict[str, Any]] = report.setdefault("controllers", [])
+    progress("cutting the machine of the lower bound down to size")
+    left = seconds - (time.monotonic() - started)
+    machines = machines_of_sizes(
+        environment.model, discount=discount, bounds=bounds, sizes=missing, seconds=left / 3
+    )
     for position, size in enumerate(missing):
         progress(f"searching a controller with {size} agent states")
         left = max(0.0, seconds - (time.monotonic() - started)) / (len(missing) - position)
         begun = time.monotonic()
         found = solve_controller(
-            environment.model, num_states=size, discount=discount, bounds=bounds, seconds=left
+            environment.model,
+            num_states=size,
+            discount=discount,
+            machine=machines[size],
+            seconds=left,
         )
         entry = {
             "num_states": size,
@@ -164,11 +179,9 @@ def _write(
     symbols = getattr(environment, "observation_names", None) or tuple(
         map(str, range(environment.model.num_observations))
     )
-    dot = machine_dot(found.tables, environment.action_names, symbols)
-    arrays = {
-        "log_nu": np.asarray(found.tables.log_nu),
-        "log_phi": np.asarray(found.tables.log_phi),
-    }
+    tables = found.tables
+    dot = machine_dot(tables, environment.model, environment.action_names, symbols)
+    arrays = {"log_nu": np.asarray(tables.log_nu), "log_phi": np.asarray(tables.log_phi)}
     write_atomically(folder / f"machine-{size}.dot", lambda file: file.write(dot.encode()))
     write_atomically(folder / f"controller-{size}.npz", lambda file: np.savez(file, **arrays))
     text = json.dumps(report, indent=2) + "\n"

@@ -6,8 +6,9 @@ out of which no gradient leads); random logits begin anywhere. From both, Adam c
 value.
 """
 
+import itertools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import equinox as eqx
 import jax
@@ -24,7 +25,7 @@ from asmpg.exact._infinite_horizon import (
     controller_value,
     infinite_horizon_value,
 )
-from asmpg.exact._machine import EvaluatedMachine, Machine, improved, machine_of, shrunk
+from asmpg.exact._machine import EvaluatedMachine, improved, machine_of, shrunk
 from asmpg.exact._point_based import ValueBounds
 from asmpg.exact._returns import Scalar
 from asmpg.exact._sparse_process import SparseProcess
@@ -56,37 +57,62 @@ class SolvedController(eqx.Module):
         return self.tables.num_states
 
 
+def machines_of_sizes(
+    model: FiniteModel,
+    *,
+    discount: float,
+    bounds: ValueBounds,
+    sizes: Sequence[int],
+    seconds: float = 60.0,
+) -> dict[int, EvaluatedMachine]:
+    """The vectors of the lower bound as a machine, cut down to each size in turn.
+
+    A smaller machine that is worth more stands in for a larger one.
+    """
+    until = time.monotonic() + seconds
+    process = SparseProcess.of(model, discount)
+    machine, found = machine_of(process, bounds), {}
+    for size in sorted(sizes, reverse=True):
+        machine = improved(process, shrunk(process, machine, size, until))
+        found[size] = machine
+    for smaller, larger in itertools.pairwise(sorted(found)):
+        if found[smaller].value > found[larger].value:
+            found[larger] = found[smaller]
+    return found
+
+
 def solve_controller(
     model: FiniteModel,
     *,
     num_states: int,
     discount: float,
-    bounds: ValueBounds | None = None,
+    machine: EvaluatedMachine | None = None,
     seconds: float = 60.0,
     steps: int = 200,
     restarts: int = 8,
     deterministic: bool = False,
     seed: int = 0,
 ) -> SolvedController:
-    """Search the best policy with `num_states` agent states over an infinite horizon.
+    """Search the best policy with at most `num_states` agent states over an infinite horizon.
 
-    With `bounds` of `value_bounds` it begins with a machine made of them, and with random logits
-    where the model is small. Both climb for at most `steps` steps, or until `seconds` are over.
-    With `deterministic` the machine is all there is. A local search: the value is reached, and is
-    a lower bound on the best.
+    It begins with a `machine` of `machines_of_sizes`, and with random logits where the model is
+    small or there is no machine. Both climb for at most `steps` steps, or until `seconds` are
+    over. With `deterministic` the machine is all there is. A local search: the value is reached,
+    and is a lower bound on the best.
     """
     check_integer("num_states", num_states, low=1, high=10_000)
     check_number("seconds", seconds, low=0)
     check_integer("steps", steps, low=0)
     check_integer("restarts", restarts, low=0)
-    if deterministic and bounds is None:
-        raise ValueError("bounds must be given for a deterministic controller, got None")
+    if machine is None and (deterministic or not restarts):
+        raise ValueError(
+            "machine must be given for a deterministic controller, or without restarts, got None"
+        )
     until = time.monotonic() + seconds
     sparse = SparseProcess.of(model, discount)
     found: list[SolvedController] = []
     starts: list[tuple[str, Controller]] = []
-    if bounds is not None:
-        machine = improved(sparse, _cut_down(sparse, bounds, num_states, until))
+    if machine is not None:
         tables = machine_tables(model, sparse, machine)
         value = infinite_horizon_value(model, tables, discount=discount)
         found.append(SolvedController(tables, value, "machine"))
@@ -94,7 +120,7 @@ def solve_controller(
     if deterministic:
         return found[0]
     small = sparse.num_states * num_states <= _MOST_FOR_RESTARTS
-    if small or bounds is None:
+    if small or machine is None:
         starts += [("random", each) for each in _random(model, num_states, restarts, seed)]
     with jax.enable_x64(True):
         climb = _climber(model, discount, steps)
@@ -107,19 +133,11 @@ def solve_controller(
     return max(found, key=lambda each: each.value)
 
 
-def _cut_down(
-    process: SparseProcess, bounds: ValueBounds, num_states: int, until: float
-) -> EvaluatedMachine:
-    # Half of the time is left for climbing.
-    now = time.monotonic()
-    return shrunk(process, machine_of(process, bounds), num_states, now + (until - now) / 2)
-
-
 def machine_tables(
     model: FiniteModel, process: SparseProcess, found: EvaluatedMachine
 ) -> KernelTables:
     """A machine as kernel tables; after first observations that never come, state 0."""
-    machine: Machine = found.machine
+    machine = found.machine
     first = np.zeros(model.num_observations, int)
     first[list(process.first_symbols)] = machine.first
     update = np.repeat(machine.successor[:, None, :], model.num_actions, axis=1)
@@ -134,7 +152,7 @@ def _softened(tables: KernelTables) -> Controller:
 
     def soften(probability: Float[Array, "*n k"]) -> Float[Array, "*n k"]:
         others = max(1, probability.shape[-1] - 1)
-        return np.log(_CERTAINTY / (1 - _CERTAINTY) * others) * np.asarray(probability, float)
+        return float(np.log(_CERTAINTY / (1 - _CERTAINTY) * others)) * probability
 
     return jax.tree.map(soften, chosen)
 
@@ -144,9 +162,9 @@ def _random(model: FiniteModel, num_states: int, restarts: int, seed: int) -> li
     symbols, actions = model.num_observations, model.num_actions
     return [
         Controller(
-            generator.normal(size=(symbols, num_states)),
-            generator.normal(size=(num_states, actions, symbols, num_states)),
-            generator.normal(size=(num_states, actions)),
+            jnp.asarray(generator.normal(size=(symbols, num_states))),
+            jnp.asarray(generator.normal(size=(num_states, actions, symbols, num_states))),
+            jnp.asarray(generator.normal(size=(num_states, actions))),
         )
         for _ in range(restarts)
     ]
@@ -191,8 +209,8 @@ def _climber(
             if time.monotonic() > until:
                 break
             carry = chunk(carry)
-        best = jax.tree.map(lambda leaf: np.asarray(jax.nn.log_softmax(leaf, axis=-1)), carry[2])
-        nu = np.concatenate([best.first, best.update.reshape(-1, len(best.control))])
-        return KernelTables(jnp.asarray(nu)[None], jnp.asarray(best.control)[None, None])
+        best = jax.tree.map(lambda leaf: jax.nn.log_softmax(leaf, axis=-1), carry[2])
+        nu = jnp.concatenate([best.first, best.update.reshape(-1, len(best.control))])
+        return KernelTables(nu[None], best.control[None, None])
 
     return climb

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import asmpg
+from asmpg.environments import random_episode
+from asmpg.environments.drawing import text
 from asmpg.environments.pomdp_files import PomdpEnvironment
 from asmpg.interop import is_on_host, resolve
 
@@ -45,6 +47,9 @@ def test_the_names_and_the_discount_of_the_file(path):
     assert env.observation_names == ("dark", "light", "nothing yet")
     assert [env.describe_state(jnp.int32(state)) for state in range(3)] == ["near", "far", "goal"]
     assert env.reward_bound == 10
+    shown = text(env, random_episode(env, seed=0, steps=0))
+    assert "observation: nothing yet" in shown
+    assert "state: near" in shown or "state: far" in shown
     assert asmpg.make(str(path), **env.options()) == asmpg.make(str(path), max_steps=50)
 
 
@@ -63,7 +68,7 @@ def test_reset_shows_nothing_yet_unless_asked_to(path):
 
 
 def test_steps_pay_what_the_file_says_for_what_is_seen(path):
-    env = asmpg.make(str(path))
+    env = PomdpEnvironment(path)
     keys = jax.random.split(jax.random.key(1), 4000)
     observation, after, reward, terminated = jax.vmap(env.step, (0, None, None))(
         keys, jnp.int32(1), 1

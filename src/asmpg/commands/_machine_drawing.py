@@ -51,7 +51,7 @@ def machine_dot(
     first, update = nu[:symbols], nu[symbols:].reshape(states, tables.num_actions, symbols)
     control = np.asarray(tables.log_phi)[0, 0].argmax(axis=-1)
     lines = ["digraph {", "  rankdir=LR;", '  start [shape=point, label=""];']
-    lines += _arrows("start", first[starting], [observations[o] for o in starting])
+    lines += _arrows("start", first[starting], [observations[o] for o in starting.tolist()])
     waiting = sorted(set(first[starting].tolist()))
     reached = set(waiting)
     while waiting:
@@ -59,7 +59,7 @@ def machine_dot(
         shown = np.flatnonzero(model.observation[control[state]].any(axis=0))
         following = update[state, control[state]][shown]
         lines.append(f"  s{state} [label={_quoted(f'{state}: {actions[control[state]]}')}];")
-        lines += _arrows(f"s{state}", following, [observations[o] for o in shown])
+        lines += _arrows(f"s{state}", following, [observations[o] for o in shown.tolist()])
         new = sorted(set(following.tolist()) - reached)
         reached |= set(new)
         waiting += new
@@ -70,7 +70,7 @@ def _arrows(source: str, following: np.ndarray, observations: Sequence[str]) -> 
     """One arrow for all observations that lead to the same state."""
     lines = []
     for target in np.unique(following).tolist():
-        seen = [observations[symbol] for symbol in np.flatnonzero(following == target)]
+        seen = [observations[symbol] for symbol in np.flatnonzero(following == target).tolist()]
         if len(seen) == len(observations):
             label = "any"
         else:

@@ -97,8 +97,9 @@ def _solve_missing(
     progress("cutting the machine of the lower bound down to size")
     left = seconds - (time.monotonic() - started)
     machines = machines_of_sizes(
-        environment.model, discount=discount, bounds=bounds, sizes=missing, seconds=left / 3
+        environment.model, discount=discount, bounds=bounds, sizes=missing, seconds=left / 2
     )
+    best: SolvedController | None = None
     for position, size in enumerate(missing):
         progress(f"searching a controller with {size} agent states")
         left = max(0.0, seconds - (time.monotonic() - started)) / (len(missing) - position)
@@ -110,6 +111,10 @@ def _solve_missing(
             machine=machines[size],
             seconds=left,
         )
+        if best is not None and best.value > found.value:
+            # Fewer states are enough: a larger controller need not use all of them.
+            found = best
+        best = found
         entry = {
             "num_states": size,
             "value": found.value,
@@ -181,9 +186,11 @@ def _write(
     )
     tables = found.tables
     dot = machine_dot(tables, environment.model, environment.action_names, symbols)
-    arrays = {"log_nu": np.asarray(tables.log_nu), "log_phi": np.asarray(tables.log_phi)}
     write_atomically(folder / f"machine-{size}.dot", lambda file: file.write(dot.encode()))
-    write_atomically(folder / f"controller-{size}.npz", lambda file: np.savez(file, **arrays))
+    write_atomically(
+        folder / f"controller-{size}.npz",
+        lambda file: np.savez(file, log_nu=tables.log_nu, log_phi=tables.log_phi),
+    )
     text = json.dumps(report, indent=2) + "\n"
     write_atomically(folder / _FILE, lambda file: file.write(text.encode()))
 

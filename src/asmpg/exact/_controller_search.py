@@ -42,6 +42,10 @@ _ROUGH = 1e-6
 _MOST_FOR_RESTARTS = 600
 
 
+#: Logits, the state of the optimiser, and the best logits so far with their value.
+_Climb = tuple[Controller, optax.OptState, Controller, Scalar]
+
+
 class SolvedController(eqx.Module):
     """The best policy found with `num_states` agent states, and its exact `value`.
 
@@ -177,15 +181,14 @@ def _climber(
     process = RunningProcess.of(model)
     schedule = optax.cosine_decay_schedule(_LEARNING_RATE, max(steps, 1), alpha=0.1)
     optimiser = optax.adam(schedule)
-    Carry = tuple[Controller, optax.OptState, Controller, Scalar]
 
     def value_of(logits: Controller) -> Scalar:
         controller = jax.tree.map(lambda leaf: jax.nn.softmax(leaf, axis=-1), logits)
         return controller_value(process, controller, discount, _ROUGH)
 
     @jax.jit
-    def chunk(carry: Carry) -> Carry:
-        def step(carry: Carry, _: None) -> tuple[Carry, None]:
+    def chunk(carry: _Climb) -> _Climb:
+        def step(carry: _Climb, _: None) -> tuple[_Climb, None]:
             logits, state, best, reached = carry
             value, gradient = jax.value_and_grad(value_of)(logits)
             sound = jnp.isfinite(value)
@@ -194,7 +197,7 @@ def _climber(
             descent = jax.tree.map(lambda leaf: jnp.where(sound, -leaf, 0.0), gradient)
             updates, state = optimiser.update(descent, state)
             return (
-                optax.apply_updates(logits, updates),
+                eqx.apply_updates(logits, updates),
                 state,
                 best,
                 jnp.maximum(reached, jnp.where(sound, value, -jnp.inf)),

@@ -21,8 +21,8 @@ _TOLERANCE = 1e-5
 _DROPPED, _BEARABLE = 0.1, 0.01
 #: In machines of at most so many states, so many states are tried before one is dropped.
 _FEW, _TRIED = 24, 8
-#: States with a smaller share of all visits are dropped at once.
-_RARELY = 1e-6
+#: States with a smaller share of all visits are dropped at once, the most that is bearable.
+_RARELY = (1e-3, 1e-4, 1e-6)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,30 +103,55 @@ def shrunk(
 ) -> EvaluatedMachine:
     """At most `num_states` states: those that lose least are dropped, a tenth at a time.
 
-    Where that costs more than a little, fewer are dropped at a time, as long as there is time.
+    Where that costs more than a little, fewer are dropped at a time, and at last the best one of a
+    few that are tried. When time is up, the rest is dropped at once.
     """
-    visited = np.flatnonzero(found.visits.sum(axis=1) > _RARELY * found.visits.sum())
-    if num_states <= len(visited) < found.machine.num_states:
-        found = _without(process, found, visited)
+    found = _without_rarely_visited(process, found, num_states)
     while (states := found.machine.num_states) > num_states:
         order = _in_order(process, found)
-        count = min(states - num_states, max(1, int(_DROPPED * states)))
-        if states <= _FEW and time.monotonic() < until:
-            # One at a time, and not by an estimate.
-            tried = [np.delete(np.arange(states), state) for state in order[:_TRIED]]
-            found = max(
-                (improved(process, _without(process, found, kept)) for kept in tried),
-                key=lambda each: each.value,
-            )
-            continue
-        while True:
-            kept = np.sort(order[count:])
-            smaller = improved(process, _without(process, found, kept), rounds=2)
-            late = time.monotonic() > until
-            if late or count == 1 or smaller.value >= found.value - _BEARABLE * abs(found.value):
+        if time.monotonic() > until:
+            often = np.argsort(-found.visits.sum(axis=1))
+            choices = [order[::-1][:num_states], often[:num_states]]
+            return max((_kept(process, found, each) for each in choices), key=_value)
+        count = 1 if states <= _FEW else max(1, int(_DROPPED * states))
+        count, smaller = min(count, states - num_states), found
+        while count > 1:
+            smaller = _kept(process, found, order[count:])
+            if _bearable(smaller, found):
                 break
             count = max(1, count // 3)
+        if count == 1:
+            tried = (np.delete(np.arange(states), state) for state in order[:_TRIED])
+            smaller = max((_kept(process, found, each) for each in tried), key=_value)
         found = smaller
+    return found
+
+
+def _kept(
+    process: SparseProcess, found: EvaluatedMachine, states: Int[np.ndarray, " K"]
+) -> EvaluatedMachine:
+    return improved(process, _without(process, found, np.sort(states)), rounds=3)
+
+
+def _value(found: EvaluatedMachine) -> float:
+    return found.value
+
+
+def _bearable(smaller: EvaluatedMachine, found: EvaluatedMachine) -> bool:
+    return smaller.value >= found.value - _BEARABLE * abs(found.value)
+
+
+def _without_rarely_visited(
+    process: SparseProcess, found: EvaluatedMachine, num_states: int
+) -> EvaluatedMachine:
+    """Without as many of the states that are visited least as make no difference to speak of."""
+    share = found.visits.sum(axis=1) / found.visits.sum()
+    for limit in _RARELY:
+        often = np.flatnonzero(share > limit)
+        if num_states <= len(often) < found.machine.num_states:
+            smaller = _kept(process, found, often)
+            if _bearable(smaller, found):
+                return smaller
     return found
 
 

@@ -121,6 +121,9 @@ class PomdpEnvironment(AbstractFiniteEnvironment):
     def reward_bound(self) -> float:
         return self.largest_reward
 
+    def describe_observation(self, observation: np.ndarray) -> str:
+        return self.observation_names[int(observation)]
+
     def describe_state(self, state: Int[Array | np.ndarray, ""]) -> str:
         return self.state_names[int(state)]
 

@@ -65,7 +65,7 @@ def resolve(
         return _compiled(from_gymnax(given))
     if not callable(given) and not _is_of_gymnasium(given):
         raise ValueError(
-            "environment must be a name, a POMDP file, a Gymnasium id, an Environment, a Gymnasium "
+            "environment must be a name, a Gymnasium id, a POMDP file, an Environment, a Gymnasium "
             f"environment, or a function that makes one; got {given!r}"
         )
     source = _gymnasium_source().source_of(given, name=name, vectorization=vectorization)

@@ -89,6 +89,9 @@ SAME = {
     "costs": lambda s: (
         s.replace("values: reward", "values: cost").replace("* -1", "* 1").replace("* 10", "* -10")
     ),
+    "costs, said last": lambda s: (
+        s.replace("values: reward", "").replace("* -1", "* 1").replace("* 10", "* -10 values: cost")
+    ),
     "reset": lambda s: s.replace("T: open uniform", "T: open : * reset"),
     "rewards as matrices": lambda s: s.replace(
         "R: open : left : * : * 10", "R: open : left\n10 10 10 10"

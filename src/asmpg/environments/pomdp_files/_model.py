@@ -208,16 +208,18 @@ def outcome_rewards(
     symbols: Int[np.ndarray, "Z 3"],
     symbol_probability: Float[np.ndarray, " Z"],
     names: tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]],
+    *,
+    sign: float,
 ) -> tuple[Float[np.ndarray, " E"], ObservationRewards | None]:
     """The mean reward of every outcome, and the rewards by observation where they differ.
 
-    `names` are those of actions, states and observations.
+    `names` are those of actions, states and observations; `sign` is -1 where statements are costs.
     """
     actions, states, seen = (len(part) for part in names)
     shape = (actions, states, states, seen)
     if not statements.by_observation:
         unseen = np.zeros((len(outcomes), 1), int)
-        return statements.look_up(np.concatenate([outcomes, unseen], axis=1), shape), None
+        return sign * statements.look_up(np.concatenate([outcomes, unseen], axis=1), shape), None
     # Every outcome with every observation that it may show.
     arrival = symbols[:, 0] * states + symbols[:, 1]
     wanted = outcomes[:, 0] * states + outcomes[:, 2]
@@ -229,7 +231,7 @@ def outcome_rewards(
     position = np.arange(len(outcome)) - np.repeat(np.cumsum(count) - count, count)
     entry = begin[outcome] + position
     symbol = symbols[entry, 2]
-    rewards = statements.look_up(
+    rewards = sign * statements.look_up(
         np.concatenate([outcomes[outcome], symbol[:, None]], axis=1), shape
     )
     probability = symbol_probability[entry]

@@ -12,14 +12,14 @@ The grammar, as far as readers disagree on it. Lines mean nothing; `#` begins a 
 An item is a name, its number from zero on, or `*` for all. The last statement on an entry wins.
 """
 
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float
 
 from asmpg.environments.pomdp_files._model import PomdpModel, outcome_rewards
+from asmpg.environments.pomdp_files._rows import checked_sums, resolved_rows
 from asmpg.environments.pomdp_files._statements import (
     ANY,
     MOST_ENTRIES,
@@ -30,10 +30,6 @@ from asmpg.environments.pomdp_files._tokens import Tokens, as_number
 
 _ITEMS = ("states", "actions", "observations")
 _SECTIONS = ("discount", "values", *_ITEMS, "start", "T", "O", "R")
-#: Sums further from one than the first are worth a warning, than the second an error.
-_ROUNDED, _WRONG = 1e-5, 1e-3
-#: Sums closer to one than this are left as they are.
-_EXACT = 1e-12
 _MOST_ITEMS = 100_000
 _MOST_BYTES = 500_000_000
 _CLASSICS = Path(__file__).parent / "classics"
@@ -189,7 +185,8 @@ class _Parser:
             self.start = np.full(len(states), 1 / len(states))
         elif ahead == len(states) > 1:
             row = np.array(self.tokens.take_numbers(len(states), "the start", low=0.0))
-            self.start = self._normalised(row[None], lambda _: ("start", begin))[0]
+            sums = checked_sums(self.tokens, row.sum()[None], lambda _: ("start", begin))
+            self.start = row / sums[0]
         elif ahead > 1:
             self.tokens.fail(f"{len(states)} probabilities for the start", self.tokens.at + ahead)
         else:
@@ -267,7 +264,7 @@ class _Parser:
         symbols = len(self.names["observations"])
         if len(items) == 4:
             value = self.tokens.take_number("the reward")
-            self.rewards.set(items[0], items[1], items[2], items[3], self.sign * value)
+            self.rewards.set(items[0], items[1], items[2], items[3], value)
             return
         if len(items) == 1:
             self.tokens.fail("a colon and a state: rewards of an action alone have no matrix")
@@ -278,10 +275,10 @@ class _Parser:
         for row, next_state in enumerate(rows):
             values = numbers[row * symbols : (row + 1) * symbols]
             if min(values) == max(values):
-                self.rewards.set(items[0], items[1], next_state, ANY, self.sign * values[0])
+                self.rewards.set(items[0], items[1], next_state, ANY, values[0])
                 continue
             for symbol, value in enumerate(values):
-                self.rewards.set(items[0], items[1], next_state, symbol, self.sign * value)
+                self.rewards.set(items[0], items[1], next_state, symbol, value)
 
     def _fits(self, count: int) -> None:
         left = len(self.tokens.words) - self.tokens.at
@@ -301,11 +298,16 @@ class _Parser:
         row = dict(zip(possible.tolist(), start[possible].tolist(), strict=True))
         for action, state, begin in self.resets:
             self.transition.set_row(action, state, row, begin)
-        transition, probability = self._resolved(self.transition, "T")
-        shown, symbol_probability = self._resolved(self.observation, "O")
+        transition, probability = resolved_rows(self.tokens, self.transition, "T", self.names)
+        shown, symbol_probability = resolved_rows(self.tokens, self.observation, "O", self.names)
         try:
             reward, by_observation = outcome_rewards(
-                self.rewards, transition, shown, symbol_probability, (actions, states, observations)
+                self.rewards,
+                transition,
+                shown,
+                symbol_probability,
+                (actions, states, observations),
+                sign=self.sign,
             )
         except MemoryError as error:
             self.tokens.refuse(str(error), len(self.tokens.words))
@@ -323,52 +325,6 @@ class _Parser:
             symbol_probability=symbol_probability,
             reward_by_observation=by_observation,
         )
-
-    def _resolved(
-        self, table: ProbabilityStatements, letter: str
-    ) -> tuple[np.ndarray, Float[np.ndarray, " E"]]:
-        def too_many() -> None:
-            self.tokens.refuse(
-                f"{letter} has more than {MOST_ENTRIES} entries", len(self.tokens.words)
-            )
-
-        index, values, latest = table.resolve(too_many)
-        actions, rows, _ = table.shape
-        row = index[:, 0] * rows + index[:, 1]
-        sums = np.bincount(row, values, minlength=actions * rows).astype(float)
-
-        def where(number: int) -> tuple[str, int]:
-            action, state = divmod(number, rows)
-            name = f"{letter} : {self.names['actions'][action]} : {self.names['states'][state]}"
-            place = int(latest[number])
-            return name, len(self.tokens.words) if place < 0 else place
-
-        return index, values / self._checked_sums(sums, where)[row]
-
-    def _normalised(
-        self, rows: Float[np.ndarray, "n k"], where: Callable[[int], tuple[str, int]]
-    ) -> Float[np.ndarray, "n k"]:
-        return rows / self._checked_sums(rows.sum(axis=1), where)[:, None]
-
-    def _checked_sums(
-        self, sums: Float[np.ndarray, " n"], where: Callable[[int], tuple[str, int]]
-    ) -> Float[np.ndarray, " n"]:
-        """What to divide the rows by; `where` is the name of a row and its place in the file."""
-        off = np.abs(sums - 1)
-        worst = int(off.argmax())
-        if off[worst] > _WRONG:
-            first = int(np.argmax(off > _WRONG))
-            name, place = where(first)
-            said = f"sum to {sums[first]:.9g}" if sums[first] else "are all zero, or left out"
-            self.tokens.refuse(f"the probabilities of {name} must sum to 1, but {said}", place)
-        if off[worst] > _ROUNDED:
-            name, place = where(worst)
-            warnings.warn(
-                f"{self.tokens.place(place)}: the probabilities of {name} sum to "
-                f"{sums[worst]:.9g} and are normalised",
-                stacklevel=2,
-            )
-        return np.where(off > _EXACT, sums, 1.0)
 
 
 def _index(word: str) -> int | None:

@@ -36,6 +36,8 @@ _CERTAINTY = 0.98
 _LEARNING_RATE = 0.2
 #: Steps of the climb between two looks at the clock.
 _CHUNK = 10
+#: With more unknowns, the clock is looked at after every step.
+_MOST_FOR_CHUNKS = 2_000
 #: The relative precision of values while climbing.
 _ROUGH = 1e-6
 #: With at most so many unknowns, random restarts are cheap.
@@ -127,7 +129,7 @@ def solve_controller(
     if small or machine is None:
         starts += [("random", each) for each in _random(model, num_states, restarts, seed)]
     with jax.enable_x64(True):
-        climb = _climber(model, discount, steps)
+        climb = _climber(model, discount, steps, num_states)
         for began, start in starts:
             best = climb(start, until)
             value = infinite_horizon_value(model, best, discount=discount)
@@ -175,12 +177,14 @@ def _random(model: FiniteModel, num_states: int, restarts: int, seed: int) -> li
 
 
 def _climber(
-    model: FiniteModel, discount: float, steps: int
+    model: FiniteModel, discount: float, steps: int, num_states: int
 ) -> Callable[[Controller, float], KernelTables]:
     """Adam on the exact value, from logits; returns the best policy on the way."""
     process = RunningProcess.of(model)
     schedule = optax.cosine_decay_schedule(_LEARNING_RATE, max(steps, 1), alpha=0.1)
     optimiser = optax.adam(schedule)
+
+    length = _CHUNK if process.reward.shape[0] * num_states <= _MOST_FOR_CHUNKS else 1
 
     def value_of(logits: Controller) -> Scalar:
         controller = jax.tree.map(lambda leaf: jax.nn.softmax(leaf, axis=-1), logits)
@@ -203,12 +207,12 @@ def _climber(
                 jnp.maximum(reached, jnp.where(sound, value, -jnp.inf)),
             ), None
 
-        return jax.lax.scan(step, carry, None, length=_CHUNK)[0]
+        return jax.lax.scan(step, carry, None, length=length)[0]
 
     def climb(start: Controller, until: float) -> KernelTables:
         logits = jax.tree.map(lambda leaf: jnp.asarray(leaf, float), start)
         carry = (logits, optimiser.init(logits), logits, jnp.asarray(-jnp.inf))
-        for _ in range(-(-steps // _CHUNK)):
+        for _ in range(-(-steps // length)):
             if time.monotonic() > until:
                 break
             carry = chunk(carry)

@@ -29,6 +29,14 @@ _MOST_FACTORISED = 1_200
 _MOST_DENSE = 20_000_000
 #: The relative residual at which iteration stops, and the most iterations.
 _TOLERANCE, _ITERATIONS = 1e-11, 2_000
+#: The most iterations where a coarser residual is asked for.
+_ROUGH_ITERATIONS = 150
+#: The most sweeps of plain iteration, which makes up for a solver that did not converge.
+_SWEEPS = 100_000
+
+
+#: Values, how much they changed last, and how often.
+_Sweep = tuple[Float[Array, "X S"], Float[Array, ""], Int[Array, ""]]
 
 
 class Controller(eqx.Module):
@@ -136,9 +144,8 @@ def controller_values(
         return value - discount * jnp.einsum("sa,axs->xs", controller.control, following)
 
     if states * memories > _MOST_FACTORISED or process.transition is None:
-        value, _ = jax.scipy.sparse.linalg.bicgstab(
-            residual, paid, tol=tolerance, maxiter=_ITERATIONS
-        )
+        most = _ITERATIONS if tolerance <= _TOLERANCE else _ROUGH_ITERATIONS
+        value, _ = jax.scipy.sparse.linalg.bicgstab(residual, paid, tol=tolerance, maxiter=most)
         return value
     chain = jnp.einsum("sa,axy,aysz->xsyz", controller.control, process.transition, arrive)
     size = states * memories
@@ -159,7 +166,28 @@ def controller_value(
 
 @functools.partial(jax.jit, static_argnames="model")
 def _value(model: FiniteModel, tables: KernelTables, discount: Scalar) -> Scalar:
-    return controller_value(RunningProcess.of(model), Controller.of(tables), discount)
+    process, controller = RunningProcess.of(model), Controller.of(tables)
+    values = controller_values(process, controller, discount)
+    arrive = jnp.einsum("ayo,saoz->aysz", process.observation, controller.update)
+    paid = process.reward @ controller.control.T
+
+    def backup(values: Float[Array, "X S"]) -> Float[Array, "X S"]:
+        following = process.expect(jnp.einsum("aysz,yz->ays", arrive, values))
+        return paid + discount * jnp.einsum("sa,axs->xs", controller.control, following)
+
+    def off(state: _Sweep) -> Array:
+        values, change, sweeps = state
+        return (change > 1e-12 * (1 + jnp.abs(values).max())) & (sweeps < _SWEEPS)
+
+    def sweep(state: _Sweep) -> _Sweep:
+        new = backup(state[0])
+        return new, jnp.abs(new - state[0]).max(), state[2] + 1
+
+    # A contraction, which cannot fail: nothing to do where the system was solved.
+    values = jnp.where(jnp.isfinite(values), values, 0.0)
+    begin = (values, jnp.asarray(jnp.inf), jnp.zeros((), jnp.int32))
+    values, _, _ = jax.lax.while_loop(off, sweep, begin)
+    return jnp.einsum("xo,os,xs->", process.start, controller.first, values)
 
 
 def infinite_horizon_value(model: FiniteModel, tables: KernelTables, *, discount: float) -> float:

@@ -115,16 +115,30 @@ def shrunk(
             return max((_kept(process, found, each) for each in choices), key=_value)
         count = 1 if states <= _FEW else max(1, int(_DROPPED * states))
         count, smaller = min(count, states - num_states), found
-        while count > 1:
+        while count > 1 and time.monotonic() <= until:
             smaller = _kept(process, found, order[count:])
             if _bearable(smaller, found):
                 break
             count = max(1, count // 3)
         if count == 1:
-            tried = (np.delete(np.arange(states), state) for state in order[:_TRIED])
-            smaller = max((_kept(process, found, each) for each in tried), key=_value)
+            smaller = _without_one(process, found, order[:_TRIED], until)
         found = smaller
     return found
+
+
+def _without_one(
+    process: SparseProcess, found: EvaluatedMachine, states: Int[np.ndarray, " T"], until: float
+) -> EvaluatedMachine:
+    """Without one of `states`: the best of those that there is time to try."""
+    best: EvaluatedMachine | None = None
+    for state in states:
+        others = np.delete(np.arange(found.machine.num_states), state)
+        smaller = _kept(process, found, others)
+        best = smaller if best is None else max(best, smaller, key=_value)
+        if (_bearable(best, found) and len(others) > _FEW) or time.monotonic() > until:
+            break
+    assert best is not None
+    return best
 
 
 def _kept(

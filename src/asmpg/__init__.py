@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from asmpg.commands.plot import plot as plot
     from asmpg.commands.report import report as report
     from asmpg.commands.show import show as show
+    from asmpg.commands.solve import solve as solve
     from asmpg.commands.study import study as study
     from asmpg.commands.verify import verify as verify
     from asmpg.environments import Environment as Environment
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
     from asmpg.environments import make as make
     from asmpg.environments import register as register
     from asmpg.environments import registered_names as registered_names
+    from asmpg.environments.pomdp_files import PomdpEnvironment as PomdpEnvironment
+    from asmpg.environments.pomdp_files import PomdpModel as PomdpModel
+    from asmpg.environments.pomdp_files import read_pomdp as read_pomdp
+    from asmpg.environments.pomdp_files import write_pomdp as write_pomdp
     from asmpg.interop import from_gymnax as from_gymnax
     from asmpg.interop import to_gymnasium as to_gymnasium
     from asmpg.interop import to_gymnasium_vector as to_gymnasium_vector
@@ -68,6 +73,8 @@ _HOME = {
     "MemorylessPPO": "asmpg.methods",
     "Method": "asmpg.methods",
     "MinGRUPPO": "asmpg.methods",
+    "PomdpEnvironment": "asmpg.environments.pomdp_files",
+    "PomdpModel": "asmpg.environments.pomdp_files",
     "Progress": "asmpg.training",
     "RunConfig": "asmpg.runs",
     "TrainingError": "asmpg._support.errors",
@@ -80,17 +87,20 @@ _HOME = {
     "load": "asmpg.agents",
     "make": "asmpg.environments",
     "plot": "asmpg.commands.plot",
+    "read_pomdp": "asmpg.environments.pomdp_files",
     "register": "asmpg.environments",
     "register_executor": "asmpg.studies.executors",
     "register_method": "asmpg.methods",
     "registered_names": "asmpg.environments",
     "report": "asmpg.commands.report",
     "show": "asmpg.commands.show",
+    "solve": "asmpg.commands.solve",
     "study": "asmpg.commands.study",
     "to_gymnasium": "asmpg.interop",
     "to_gymnasium_vector": "asmpg.interop",
     "train": "asmpg.training",
     "verify": "asmpg.commands.verify",
+    "write_pomdp": "asmpg.environments.pomdp_files",
 }
 
 

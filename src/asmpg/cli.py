@@ -344,6 +344,41 @@ def check(
     )
 
 
+def solve(
+    environment: Annotated[str, Positional, arg(metavar="FILE")],
+    *,
+    num_states: Annotated[str, _value("N,N,...")] = "1,2,4,8,16",
+    time: Annotated[float, _value("SECONDS")] = 60.0,
+    discount: Annotated[float | None, _option("FLOAT", "the file's, or 0.99")] = None,
+    json: bool = False,
+    out: Annotated[Path | None, _value("FOLDER")] = None,
+    environment_option: Annotated[tuple[str, ...], UseAppendAction, _value("NAME=VALUE")] = (),
+) -> None:
+    """Bound the best value of a POMDP, and search the best controller of each size.
+
+    Args:
+        environment: A POMDP file, or one of ours whose model is finite.
+        num_states: Numbers of agent states.
+        time: Seconds for everything; two fifths of them go to the bounds.
+        discount: Discount factor.
+        json: Print JSON instead of a table.
+        out: Write results, pictures and machines there; sizes that are there are not solved again.
+        environment_option: An option of the environment, say stop_at_goals=true.
+    """
+    from asmpg.commands import solve as command
+
+    raise_on_interrupt()
+    command.show(
+        environment,
+        num_states=num_states,
+        seconds=time,
+        discount=discount,
+        as_json=json,
+        out=out,
+        environment_option=environment_option,
+    )
+
+
 COMMANDS = {
     "train": train,
     "evaluate": evaluate,
@@ -354,6 +389,7 @@ COMMANDS = {
     "envs": envs,
     "verify": verify,
     "check": check,
+    "solve": solve,
 }
 
 

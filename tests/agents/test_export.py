@@ -12,14 +12,14 @@ import pytest
 from asmpg import CheckpointError
 from asmpg.agents import Agent
 from asmpg.agents.machine import Machine, Setting
-from asmpg.environments import Box, Discrete, make, registered_names
+from asmpg.environments import AbstractFiniteEnvironment, Box, Discrete, make, registered_names
 from asmpg.policies import JointTabularPolicy, MatrixPolicy, MLPPolicy, TabularPolicy
 from controllers import cheese_maze_controller
 from finite import make_finite
 
 CC = shutil.which("cc")
 STEPS = 10_000
-FINITE = [name for name in registered_names() if isinstance(make(name).observation_space, Discrete)]
+FINITE = [name for name in registered_names() if isinstance(make(name), AbstractFiniteEnvironment)]
 
 
 def tabular(name, kind=TabularPolicy, num_states=5):

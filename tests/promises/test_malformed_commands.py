@@ -110,6 +110,16 @@ VALID = {
             "--environment-option": "max_steps=9",
         },
     ),
+    "solve": (
+        ["tiger-alt-start.pomdp"],
+        {
+            "--num-states": "1,2",
+            "--time": "1",
+            "--discount": "0.9",
+            "--json": None,
+            "--environment-option": "stop_at_goals=true",
+        },
+    ),
 }
 
 NASTY = [
@@ -284,6 +294,7 @@ def _quick(monkeypatch):
     monkeypatch.setattr("asmpg.commands.study.study_lock", refuse)
     monkeypatch.setattr("asmpg.analysis.check._check.play_at_random", refuse)
     monkeypatch.setattr("asmpg.commands.verify.show", lambda **_: True)
+    monkeypatch.setattr("asmpg.commands.solve.value_bounds", refuse)
     monkeypatch.setattr("asmpg.commands.envs.yardsticks", lambda *_, **__: values)
     monkeypatch.setattr("asmpg.commands.envs.draw_environments", lambda *_, **__: [])
     monkeypatch.setattr("asmpg.commands.envs.draw_yardstick_chart", lambda *given: given[-1])

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+import asmpg
 from asmpg import cli
 from asmpg._support.errors import CheckpointError
 from asmpg.environments._registry import _registered
@@ -246,3 +247,18 @@ def test_a_damaged_study_is_named(tmp_path):
     (tmp_path / "study.json").write_text("{}")
     with pytest.raises(CheckpointError, match="damaged"):
         StudyFolder(tmp_path)
+
+
+def test_pomdp_files_are_environments_of_a_study(tmp_path):
+    """Each has a folder of its own, below that of the study wherever the file is."""
+    file = tmp_path / "files.toml"
+    asmpg.write_pomdp(asmpg.read_pomdp("tmaze5.pomdp"), tmp_path / "maze.pomdp")
+    file.write_text(
+        f"environments = ['tmaze5.pomdp', '{tmp_path}/maze.pomdp']\nseeds = 1\n[entries.asm-ppo]\n"
+    )
+    study = load_study(str(file))
+    names = [job.name for job in study.jobs()]
+    assert names[0] == "tmaze5.pomdp/asm-ppo"
+    assert not names[1].startswith("/")
+    assert names[1].endswith("-maze.pomdp/asm-ppo")
+    assert names[1].count("/") == 1

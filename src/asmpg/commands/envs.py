@@ -16,6 +16,7 @@ from rich.table import Table
 from asmpg.analysis.figures import draw_environments, draw_yardstick_chart
 from asmpg.environments import PAPER_ENVIRONMENTS, Discrete, Environment, make, random_episode
 from asmpg.environments.drawing import text
+from asmpg.environments.pomdp_files import PomdpEnvironment
 from asmpg.exact import KIND_MARKS, YARDSTICK_LABELS, Yardstick, Yardsticks, yardsticks
 
 #: Headings of the criteria.
@@ -32,6 +33,7 @@ OVERVIEW = {
     "full_state": "full\nstate",
 }
 _PICTURE_STEPS = 16
+_MOST_NAMES = 30
 
 
 def envs(name: str | None = None, *, recompute: bool = False) -> list[dict[str, Any]]:
@@ -49,7 +51,8 @@ def show(
     name: str | None, *, as_json: bool, pictures: Path | None, recompute: bool = False
 ) -> None:
     """Print the page of one environment, or of all, and draw it if asked."""
-    environments = {known: make(known) for known in ([name] if name else PAPER_ENVIRONMENTS)}
+    made = [make(known) for known in ([name] if name else PAPER_ENVIRONMENTS)]
+    environments = {environment.name: environment for environment in made}
     console = Console(stderr=True)
     measured: dict[str, Yardsticks] = {}
     with console.status("") as status:
@@ -60,14 +63,14 @@ def show(
         entries = [_entry(environments[known], values) for known, values in measured.items()]
         print(json.dumps(entries[0] if name else entries, indent=2))
     elif name:
-        _print_detail(environments[name], measured[name])
+        _print_detail(made[0], measured[made[0].name])
     else:
         _print_table(environments, measured)
     if name and not as_json:
         pictures = pictures or Path("pictures")
     if pictures is not None:
         paths = draw_environments(environments, pictures, steps=_PICTURE_STEPS)
-        picture = f"yardsticks-{name}" if name else "yardsticks"
+        picture = f"yardsticks-{made[0].name}" if name else "yardsticks"
         paths.append(draw_yardstick_chart(environments, measured, pictures / f"{picture}.png"))
         for path in paths:
             console.print(f"Drew {path}")
@@ -127,6 +130,10 @@ def _print_detail(environment: Environment[Any], values: Yardsticks) -> None:
     facts = Table.grid(padding=(0, 2))
     facts.add_row("observation", str(environment.observation_space))
     facts.add_row("actions", ", ".join(environment.action_names))
+    if isinstance(environment, PomdpEnvironment):
+        facts.add_row("observations", _some(environment.observation_names))
+        facts.add_row("states", _some(environment.state_names))
+        facts.add_row("discount", f"{environment.discount:g}")
     facts.add_row("r_max", f"{environment.reward_bound:g}")
     console.print(facts)
     options = Table(box=rich.box.SIMPLE)
@@ -149,6 +156,11 @@ def _print_detail(environment: Environment[Any], values: Yardsticks) -> None:
     console.print(table)
     print(f"After {_PICTURE_STEPS} random steps or fewer:\n")
     print(text(environment, random_episode(environment, seed=0, steps=_PICTURE_STEPS)))
+
+
+def _some(names: tuple[str, ...]) -> str:
+    shown = ", ".join(names[:_MOST_NAMES])
+    return shown if len(names) <= _MOST_NAMES else f"{shown}, ... ({len(names)} in all)"
 
 
 def _description(environment: Environment[Any]) -> str:

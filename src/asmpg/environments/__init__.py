@@ -13,6 +13,7 @@ from asmpg.environments._finite_environment import FiniteEnvironment as FiniteEn
 from asmpg.environments._finite_model import FiniteModel as FiniteModel
 from asmpg.environments._nmdp import NMDP as NMDP
 from asmpg.environments._registry import PAPER_ENVIRONMENTS as PAPER_ENVIRONMENTS
+from asmpg.environments._registry import is_pomdp_file as is_pomdp_file
 from asmpg.environments._registry import make as make
 from asmpg.environments._registry import paper_sizes as paper_sizes
 from asmpg.environments._registry import register as register

@@ -97,6 +97,10 @@ class Environment(eqx.Module, Generic[State]):
         """One line on the latent state, for people."""
         return " ".join(f"{leaf}" for leaf in jax.tree.leaves(state))
 
+    def describe_observation(self, observation: np.ndarray) -> str:
+        """One line on an observation, for people."""
+        return " ".join(f"{value:.4g}" for value in np.ravel(observation).tolist())
+
     def draw(self, axes: "Axes", episode: "Episode") -> None:
         """Draw the current state of `episode`, and how it got there."""
         from asmpg.environments.drawing import draw_chart

@@ -11,6 +11,7 @@ from asmpg.environments.cheese_maze import CheeseMaze
 from asmpg.environments.hallway_navigation import HallwayNavigation
 from asmpg.environments.healthcare_treatment import HealthcareTreatment
 from asmpg.environments.machine_repair import MachineRepair
+from asmpg.environments.pomdp_files import PomdpEnvironment
 from asmpg.environments.popgym import POPGYM_TASKS
 from asmpg.environments.probes import CountModulo, RepeatFirst, TMaze
 from asmpg.environments.tiger import Tiger
@@ -51,6 +52,11 @@ def registered_names() -> list[str]:
     return [*_BUILT_IN, *_registered]
 
 
+def is_pomdp_file(name: str) -> bool:
+    """Whether `make` takes `name` for the path of a POMDP file."""
+    return name.lower().endswith(".pomdp")
+
+
 def register(name: str, factory: Factory) -> None:
     """Let `make(name, **options)` call `factory`, a function or an `Environment` class.
 
@@ -68,12 +74,14 @@ def register(name: str, factory: Factory) -> None:
 
 
 def make(name: str, **options: Any) -> Environment[Any]:
-    """Build the environment called `name`; its Gymnasium id works too.
+    """Build the environment called `name`; its Gymnasium id and the path of a POMDP file work too.
 
     >>> env = asmpg.make("CheeseMaze", max_steps=100)
     """
     known = _NAME_OF_ID.get(name, name)
     factory = _BUILT_IN.get(known) or _registered.get(known)
+    if factory is None and is_pomdp_file(name):
+        factory, options = PomdpEnvironment, {"path": name, **options}
     if factory is None:
         raise ValueError(_unknown(name))
     signature = inspect.signature(factory)

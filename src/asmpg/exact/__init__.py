@@ -6,6 +6,9 @@ from asmpg.exact._cart_pole import VelocityRule as VelocityRule
 from asmpg.exact._cart_pole import cart_pole_yardsticks as cart_pole_yardsticks
 from asmpg.exact._controller import BestController as BestController
 from asmpg.exact._controller import best_controller as best_controller
+from asmpg.exact._controller_search import SolvedController as SolvedController
+from asmpg.exact._controller_search import machines_of_sizes as machines_of_sizes
+from asmpg.exact._controller_search import solve_controller as solve_controller
 from asmpg.exact._decision_process import DecisionProcess as DecisionProcess
 from asmpg.exact._decision_process import belief_process as belief_process
 from asmpg.exact._decision_process import latent_process as latent_process
@@ -31,11 +34,16 @@ from asmpg.exact._history_value import history_optimum as history_optimum
 from asmpg.exact._history_value import history_q as history_q
 from asmpg.exact._history_value import history_value as history_value
 from asmpg.exact._history_value import history_visits as history_visits
+from asmpg.exact._infinite_horizon import infinite_horizon_gradient as infinite_horizon_gradient
+from asmpg.exact._infinite_horizon import infinite_horizon_value as infinite_horizon_value
 from asmpg.exact._memoryless import best_stochastic_memoryless as best_stochastic_memoryless
 from asmpg.exact._memoryless import (
     deterministic_memoryless_returns as deterministic_memoryless_returns,
 )
 from asmpg.exact._memoryless import memoryless_returns as memoryless_returns
+from asmpg.exact._point_based import Plan as Plan
+from asmpg.exact._point_based import ValueBounds as ValueBounds
+from asmpg.exact._point_based import value_bounds as value_bounds
 from asmpg.exact._returns import ExactReturns as ExactReturns
 from asmpg.exact._returns import exact_gradient as exact_gradient
 from asmpg.exact._returns import exact_returns as exact_returns

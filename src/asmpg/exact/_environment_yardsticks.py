@@ -18,6 +18,7 @@ import numpy as np
 
 from asmpg.environments import AbstractFiniteEnvironment, Environment
 from asmpg.environments.healthcare_treatment import HealthcareTreatment
+from asmpg.environments.pomdp_files import PomdpEnvironment
 from asmpg.environments.popgym import POPGymTask
 from asmpg.environments.velocity_only_cart_pole import VelocityOnlyCartPole
 from asmpg.exact._cart_pole import cart_pole_yardsticks
@@ -35,14 +36,17 @@ _DISCOUNT = 0.99
 
 
 def yardsticks(
-    environment: Environment[Any], *, discount: float = _DISCOUNT, recompute: bool = False
+    environment: Environment[Any], *, discount: float | None = None, recompute: bool = False
 ) -> Yardsticks:
     """What random, memoryless, history-dependent and all-seeing policies are worth.
 
+    The discount is 0.99, or that of the file, where none is given.
     Finite models are solved on the spot; there are formulas for POPGym's tasks. The solvers of
     HealthcareTreatment and VelocityOnlyCartPole take minutes, so their results for the default
     constants come with the package; with other constants, or with `recompute`, they run.
     """
+    if discount is None:
+        discount = environment.discount if isinstance(environment, PomdpEnvironment) else _DISCOUNT
     if isinstance(environment, AbstractFiniteEnvironment):
         return finite_yardsticks(
             environment.model, horizon=environment.max_steps, discount=discount

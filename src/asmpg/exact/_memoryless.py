@@ -81,6 +81,7 @@ def best_stochastic_memoryless(
     horizon: int,
     discount: float,
     restarts: int = 12,
+    iterations: int = 1000,
     seed: int = 0,
 ) -> list[tuple[Float[np.ndarray, "O A"], ExactReturns]]:
     """L-BFGS on the exact value of a softmax policy: the best policy for each criterion.
@@ -106,7 +107,7 @@ def best_stochastic_memoryless(
                     generator.normal(size=shape[0] * shape[1]),
                     jac=True,
                     method="L-BFGS-B",
-                    options={"maxiter": 1000, "ftol": 1e-15, "gtol": 1e-10},
+                    options={"maxiter": iterations, "ftol": 1e-15, "gtol": 1e-10},
                 )
                 for _ in range(restarts)
             ),

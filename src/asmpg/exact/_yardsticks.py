@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from asmpg._support.words import counted
 from asmpg.environments import FiniteModel
 from asmpg.exact._decision_process import (
     DecisionProcess,
@@ -22,8 +23,9 @@ from asmpg.exact._decision_process import (
 from asmpg.exact._memoryless import (
     best_stochastic_memoryless,
     deterministic_memoryless_returns,
-    memoryless_returns,
 )
+from asmpg.exact._returns import exact_returns
+from asmpg.policies import KernelTables
 
 #: How a value is known: computed exactly; on a grid, so nearly; the best of a search, so a lower
 #: bound; or a simulation.
@@ -62,6 +64,9 @@ class Yardsticks:
     full_state: Yardstick
 
 
+#: How much belief search may compute, and how much the search for memoryless policies.
+_MOST_PRODUCTS, _MOST_GRADIENT_PRODUCTS = 2_000_000_000, 20_000_000_000
+
 #: What each yardstick is called wherever it is shown.
 YARDSTICK_LABELS = {
     "random": "uniformly random",
@@ -85,9 +90,13 @@ def finite_yardsticks(model: FiniteModel, *, horizon: int, discount: float) -> Y
 
 def _random(model: FiniteModel, horizon: int, discount: float) -> Yardstick:
     with jax.enable_x64(True):
-        shape = (model.num_observations, model.num_actions)
-        uniform = jnp.full(shape, 1 / model.num_actions)
-        returns = memoryless_returns(model, horizon=horizon, discount=discount)(uniform)
+        # One agent state is no memory, and costs less than a policy of the last observation.
+        inputs = model.num_observations * (1 + model.num_actions)
+        uniform = KernelTables(
+            jnp.zeros((1, inputs, 1)),
+            jnp.full((1, 1, 1, model.num_actions), -np.log(model.num_actions)),
+        )
+        returns = exact_returns(model, uniform, horizon=horizon, discount=discount)
         return Yardstick(
             float(returns.discounted), float(returns.undiscounted), float(returns.reward_per_step)
         )
@@ -96,6 +105,8 @@ def _random(model: FiniteModel, horizon: int, discount: float) -> Yardstick:
 def _memoryless_deterministic(
     model: FiniteModel, horizon: int, discount: float
 ) -> Yardstick | None:
+    if _affordable_gradients(model, horizon) < 100:
+        return None
     try:
         _, returns = deterministic_memoryless_returns(model, horizon=horizon, discount=discount)
     except ValueError:
@@ -107,12 +118,26 @@ def _memoryless_deterministic(
     )
 
 
-def _memoryless(model: FiniteModel, horizon: int, discount: float) -> Yardstick:
+def _affordable_gradients(model: FiniteModel, horizon: int) -> int:
+    """How many gradients of a memoryless policy's value are worth computing, by their size."""
+    possible = (model.observation > 0).any(axis=0) | (model.start_observation > 0)
+    symbols = int((model.observation > 0).sum(axis=-1).max())
+    products = 16 * horizon * int(possible.sum()) * model.successor[0].size * symbols
+    return _MOST_GRADIENT_PRODUCTS // products
+
+
+def _memoryless(model: FiniteModel, horizon: int, discount: float) -> Yardstick | None:
+    gradients = _affordable_gradients(model, horizon) // 3
+    if gradients < 100:
+        return None
+    restarts = min(12, max(1, gradients // 200))
     found = best_stochastic_memoryless(
         model,
         criteria=("discounted", "undiscounted", "reward_per_step"),
         horizon=horizon,
         discount=discount,
+        restarts=restarts,
+        iterations=min(1000, max(20, gradients // restarts)),
     )
     discounted, undiscounted, reward_per_step = (returns for _, returns in found)
     return Yardstick(
@@ -120,13 +145,17 @@ def _memoryless(model: FiniteModel, horizon: int, discount: float) -> Yardstick:
         float(undiscounted.undiscounted),
         float(reward_per_step.reward_per_step),
         kind="search",
-        note="L-BFGS on the exact value, 12 starts",
+        note=f"L-BFGS on the exact value, {counted(restarts, 'start')}",
     )
 
 
 def _history_optimal(model: FiniteModel, horizon: int, discount: float) -> Yardstick | None:
+    # Each belief is multiplied by all of this; a thousand of them a second on small models.
+    size = model.num_observations * model.num_actions * model.num_states**2
     try:
-        process = belief_process(model, horizon=horizon)
+        process = belief_process(
+            model, horizon=horizon, max_beliefs=min(50_000, 1 + _MOST_PRODUCTS // size)
+        )
     except ValueError:
         return None
     return _optimal(process, horizon, discount)

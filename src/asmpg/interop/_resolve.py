@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from asmpg.environments import Environment, make, registered_names
+from asmpg.environments import Environment, is_pomdp_file, make, registered_names
 from asmpg.interop._gymnax import from_gymnax, is_gymnax_style
 from asmpg.interop._interface import Interface
 
@@ -45,10 +45,10 @@ def resolve(
 ) -> ResolvedEnvironment:
     """What `given` stands for.
 
-    A name or an `asmpg/...` id is one of ours; any other id is Gymnasium's. An `Environment` and an
-    object in the style of gymnax are compiled; a Gymnasium environment, and a function that makes
-    one, are stepped on the host. `options` go with names only. Without `trust`, the module of an id
-    `module:Name-v0` must have been imported already.
+    A name, an `asmpg/...` id or a `.pomdp` file is one of ours; any other id is Gymnasium's. An
+    `Environment` and an object in the style of gymnax are compiled; a Gymnasium environment, and a
+    function that makes one, are stepped on the host. `options` go with names only. Without `trust`,
+    the module of an id `module:Name-v0` must have been imported already.
     """
     if isinstance(given, str):
         if not is_on_host(given):
@@ -65,8 +65,8 @@ def resolve(
         return _compiled(from_gymnax(given))
     if not callable(given) and not _is_of_gymnasium(given):
         raise ValueError(
-            "environment must be a name, a Gymnasium id, an Environment, a Gymnasium environment, "
-            f"or a function that makes one; got {given!r}"
+            "environment must be a name, a Gymnasium id, a POMDP file, an Environment, a Gymnasium "
+            f"environment, or a function that makes one; got {given!r}"
         )
     source = _gymnasium_source().source_of(given, name=name, vectorization=vectorization)
     return _on_host(source)
@@ -75,7 +75,8 @@ def resolve(
 def is_on_host(given: Any) -> bool:
     """Whether `given` would be stepped on the host: a Gymnasium id, environment or function."""
     if isinstance(given, str):
-        return own_name(given) not in registered_names() and _looks_like_an_id(given)
+        ours = own_name(given) in registered_names() or is_pomdp_file(given)
+        return not ours and _looks_like_an_id(given)
     return not isinstance(given, Environment) and not is_gymnax_style(given)
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import fnmatch
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -106,7 +107,8 @@ class Study:
         groups = [self.seeds[begin : begin + size] for begin in range(0, len(self.seeds), size)]
         return [
             Job(
-                f"{environment}/{entry.name}" + (f"/{number}" if len(groups) > 1 else ""),
+                f"{_folder_name(environment)}/{entry.name}"
+                + (f"/{number}" if len(groups) > 1 else ""),
                 environment,
                 entry.name,
                 self.config(environment, entry, seeds),
@@ -176,3 +178,8 @@ def _chosen(name: str, wanted: Sequence[str] | None, known: Sequence[str]) -> tu
 
 def _only(table: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     return {name: value for name, value in table.items() if name in names}
+
+
+def _folder_name(environment: str) -> str:
+    """A name as it is; the path of a file without its slashes."""
+    return re.sub(r"[/\\:]+", "-", environment).strip("-")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from asmpg._support.checks import check_integer, check_number, check_one_of
-from asmpg.environments import registered_names
+from asmpg.environments import is_pomdp_file, registered_names
 from asmpg.interop import is_on_host
 from asmpg.methods import PRESETS
 from asmpg.runs import default_seeds
@@ -72,7 +72,10 @@ def _environments(tables: Mapping[str, Any]) -> tuple[str, ...]:
     if not isinstance(given, list | tuple) or not given:
         raise WrongKeyError(("environments",), f"must be a list of names, got {given!r}")
     for name in given:
-        if not (isinstance(name, str) and re.fullmatch(_ID, name) and is_on_host(name)):
+        known = isinstance(name, str) and (
+            is_pomdp_file(name) or (re.fullmatch(_ID, name) and is_on_host(name))
+        )
+        if not known:
             _checked(("environments",), check_one_of, name, registered_names())
     if len(set(given)) < len(given):
         raise WrongKeyError(("environments",), f"must be different, got {', '.join(given)}")

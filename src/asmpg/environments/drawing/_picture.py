@@ -49,7 +49,8 @@ def text(environment: "Environment[Any]", episode: "Episode") -> str:
     if maze is not None:
         lines += _map_lines(maze, int(episode.states[-1]))
     lines.append(f"state: {environment.describe_state(episode.states[-1])}")
-    lines.append(f"observation: {_observation(episode.observations[-1])}")
+    seen = environment.describe_observation(episode.observations[-1])
+    lines.append(f"observation: {seen}")
     if episode.actions:
         lines.append(f"last action: {environment.action_names[episode.actions[-1]]}")
     if ending := ending_of(episode):
@@ -64,7 +65,3 @@ def _map_lines(maze: MazeMap, agent: int) -> list[str]:
     x, y = maze.cells[agent]
     symbols[maze.height - y, x + 1] = "@"
     return [" ".join(row) for row in symbols]
-
-
-def _observation(observation: np.ndarray) -> str:
-    return " ".join(f"{value:.4g}" for value in np.ravel(observation).tolist())

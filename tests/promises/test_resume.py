@@ -200,12 +200,12 @@ def test_a_run_goes_on_to_more_steps(tmp_path, finished):
     folder = RunFolder(out)
     assert folder.config.steps == 600
     assert folder.finished()
-    rows = timeless(folder.rows())
-    assert rows == timeless(result.rows)
+    assert timeless(folder.rows()) == timeless(result.rows)
     for seed in config.seeds:
-        own = [row for row in rows if row["seed"] == seed]
-        earlier = [row for row in timeless(before) if row["seed"] == seed]
-        assert own[: len(earlier)] == earlier
+        own, earlier = (
+            [row for row in rows if row["seed"] == seed] for rows in (folder.rows(), before)
+        )
+        assert timeless(own[: len(earlier)]) == timeless(earlier)
         assert own[-1]["steps"] >= 600
     train(dataclasses.replace(config, steps=700), out, resume=True)
     assert json.loads((out / "config.json").read_text())["earlier_steps"] == [250, 600]

@@ -240,7 +240,7 @@ def test_resuming_ends_as_if_never_stopped(run, tmp_path, capsys, monkeypatch):
             "--seeds 10",
             r"--seeds must be left out .* a run with \(1952, 5235\); got \(1952, 5235, 8",
         ),
-        ("--steps 3001", "--steps must be left out .* a run with 3000; got 3001"),
+        ("--steps 2999", "--steps must be at least 3,000, those of .*; got 2,999"),
         ("--evaluation-episodes 100", "--evaluation-episodes .* a run with 10; got 100"),
         ("--vectorization async", "--vectorization .* a run with 'sync'; got 'async'"),
         ("--greedy", "--greedy .* a run with False; got True"),

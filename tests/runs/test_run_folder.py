@@ -67,7 +67,7 @@ def test_nothing_else_is_left(run):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"steps": 3000}, "steps is 2000 there and 3000 here"),
+        ({"steps": 1000}, "steps is 2000 there and 1000 here"),
         ({"seeds": (1,)}, r"seeds is \[1952, 5235\] there and \[1\] here"),
         ({"greedy": True}, "greedy is False there and True here"),
         (

@@ -8,7 +8,10 @@ import pytest
 EXAMPLES = Path(__file__).parents[2] / "examples"
 #: Arguments that make each short, and a word of what it prints.
 SHORT = {
-    "train_and_watch": (["--steps", "2000", "--num-states", "2"], "What each agent state does"),
+    "train_and_watch": (
+        ["--steps", "2000", "--num-states", "2"],
+        "What it remembers, and what it does then",
+    ),
     "custom_environment": (["--steps", "5000"], "Mean return of 100 episodes"),
     "own_kernel": (["--steps", "2000"], "without memory it is 0"),
     "own_executor": (["--steps", "2000"], "report.html"),

@@ -1,7 +1,7 @@
 """Memory probes: solved by default options, and out of reach without memory.
 
-Two seeds each, at small budgets; the best of them must solve the probe. How often single seeds do
-is in docs/methods/asm-ppo.md, from `python benchmarks/probes.py`.
+Two seeds of two of them here; all of them, and how often single seeds solve them, are in
+docs/methods/asm-ppo.md, from `python benchmarks/probes.py`.
 """
 
 import numpy as np
@@ -17,19 +17,21 @@ from finite import make_finite
 pytestmark = pytest.mark.long_running
 
 
-@pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.label)
+#: The rest, with more seeds, is in benchmarks/probes.py.
+QUICK = [probe for probe in PROBES if probe.label in ("repeat after 20", "T-maze of 10")]
+
+
+@pytest.mark.parametrize("probe", QUICK, ids=lambda probe: probe.label)
 def test_solved_by_default_options(probe):
-    if probe.steps > 100_000:
-        pytest.skip("takes too long here: see benchmarks/probes.py")
     values = probe.values(train(probe.config(seeds=2)))
-    assert max(values) >= probe.threshold
+    assert min(values) >= probe.threshold
 
 
 def test_solved_by_the_fewest_agent_states_without_a_window():
-    """The paper's policy, of two agent states that are the answer; one of four seeds."""
-    probe = next(probe for probe in PROBES if probe.label == "repeat after 20")
+    """The paper's policy, of two agent states that are the answer; one of two seeds."""
+    probe = next(probe for probe in PROBES if probe.label == "repeat after 5")
     options = {"num_states": probe.fewest_states, "window": 0}
-    values = probe.values(train(probe.config(seeds=4, options=options)))
+    values = probe.values(train(probe.config(seeds=2, options=options)))
     assert max(values) >= probe.threshold
 
 

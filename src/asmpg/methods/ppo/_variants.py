@@ -39,7 +39,7 @@ class ASMPPO(PPO):
     at least two), and a group is kept for `hold` steps on average. The action may also depend on
     the last `window` observations and the actions between them, `phi(a | s, w)`; 0 is the paper's
     policy. By default there are 32 agent states and a window of 1 where observations are finite,
-    else 8 and a window of 8.
+    else 8 and a window of 8; kernels of your own have no window unless it is asked for.
     """
 
     num_states: int | None = structure(None)
@@ -74,7 +74,8 @@ class ASMPPO(PPO):
         window = self.window
         if window is None:
             longest = 1 if finite else _REAL_WINDOW
-            window = 0 if self.policy == "joint" else min(longest, interface.max_steps)
+            plain = callable(self.policy) or self.policy == "joint"
+            window = 0 if plain else min(longest, interface.max_steps)
         make = kernel_maker(
             interface,
             self.policy,

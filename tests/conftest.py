@@ -35,6 +35,26 @@ def pytest_configure(config):
 _MANY_MAPPINGS = 40_000
 
 
+#: What `make check` runs: files that take seconds, from every floor of the house.
+_QUICK = (
+    "environments/test_registry.py",
+    "environments/test_finite_model.py",
+    "policies/test_policies.py",
+    "policies/test_filter.py",
+    "runs/test_checkpoint.py",
+    "studies/test_study_files.py",
+    "analysis/test_study_statistics.py",
+    "promises/test_rooms.py",
+)
+
+
+def pytest_collection_modifyitems(items):
+    """Mark what is quick."""
+    for item in items:
+        if item.path.as_posix().endswith(_QUICK):
+            item.add_marker(pytest.mark.quick)
+
+
 @pytest.fixture(autouse=True)
 def optimisation(request):
     """Optimise what tests compile that say `pytest.mark.long_running`."""

@@ -19,6 +19,8 @@ STEPS = {
     "MachineRepair": 150_000,
     "HealthcareTreatment": 150_000,
 }
+#: Few agent states and the paper's policy: a machine for real observations has no window.
+OPTIONS = {"num_states": 8, "groups": 1, "window": 0}
 #: What is not exact is measured with so many episodes.
 EPISODES = 2000
 
@@ -31,7 +33,12 @@ def main():
     options = parser.parse_args()
     for name in options.environments.split(","):
         score = "reward_per_step" if make(name).score == "reward_per_step" else "discounted"
-        config = RunConfig(name, seeds=default_seeds(options.seeds), steps=STEPS[name])
+        config = RunConfig(
+            name,
+            method_options=OPTIONS,
+            seeds=default_seeds(options.seeds),
+            steps=STEPS[name],
+        )
         folder = options.out / name
         result = train(config, folder, resume=(folder / "config.json").exists())
         print(f"\n{name}, {score}\n\n| seed | agent | machine | hardened | minimised | states |")

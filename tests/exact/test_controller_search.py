@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import asmpg
-from asmpg.exact import infinite_horizon_value, machines_of_sizes, solve_controller, value_bounds
+from asmpg.exact import infinite_horizon_value, policy_graphs, solve_controller, value_bounds
 from asmpg.exact._controller_search import machine_tables
-from asmpg.exact._machine import Machine, evaluated, machine_of, shrunk
+from asmpg.exact._policy_graph import PolicyGraph, evaluated, graph_of, shrunk
 from asmpg.exact._sparse_process import SparseProcess
 from finite import make_finite
 
@@ -24,42 +24,42 @@ def test_a_machine_is_worth_what_its_tables_are(maze):
     """Two solvers: sparse, on pairs of states, to 1e-5; and that of kernel tables."""
     model, process, _ = maze
     generator = np.random.default_rng(0)
-    machine = Machine(
+    graph = PolicyGraph(
         generator.integers(4, size=6), generator.integers(6, size=(6, 7)), np.array([3])
     )
-    found = evaluated(process, machine)
+    found = evaluated(process, graph)
     tables = machine_tables(model, process, found)
     assert found.value == pytest.approx(
         infinite_horizon_value(model, tables, discount=0.95), rel=1e-3, abs=1e-4
     )
     # Discounted visits sum to 1 / (1 - gamma), and are worth what the values say.
     assert found.visits.sum() == pytest.approx(20, rel=1e-3)
-    paid = (found.visits * process.reward[:, machine.action].T).sum()
+    paid = (found.visits * process.reward[:, graph.action].T).sum()
     assert paid == pytest.approx(found.value, rel=1e-2, abs=1e-3)
 
 
 def test_a_machine_made_of_the_lower_bound_is_about_as_good(maze):
     """The optimum lies in [1.8899, 1.8910]."""
     _, process, bounds = maze
-    whole = machine_of(process, bounds)
+    whole = graph_of(process, bounds)
     assert 1.8 < whole.value < 1.8911
     small = shrunk(process, whole, 8)
-    assert small.machine.num_states == 8
-    assert small.machine.successor.max() < 8
+    assert small.graph.num_states == 8
+    assert small.graph.successor.max() < 8
     assert 1.7 < small.value < 1.8911
 
 
 def test_the_best_controller_of_each_size(maze):
     """At least what was measured here, less 3 %; no more than the upper bound."""
     model, _, bounds = maze
-    machines = machines_of_sizes(model, discount=0.95, bounds=bounds, sizes=(8, 4), seconds=600)
-    assert machines[4].value <= machines[8].value
+    graphs = policy_graphs(model, discount=0.95, bounds=bounds, sizes=(8, 4), seconds=600)
+    assert graphs[4].value <= graphs[8].value
     for size, reached in ((4, 1.70), (8, 1.87)):
         found = solve_controller(
             model,
             num_states=size,
             discount=0.95,
-            machine=machines[size],
+            graph=graphs[size],
             seconds=600,
             steps=40,
             restarts=0,
@@ -83,11 +83,9 @@ def test_climbing_alone_finds_a_controller_without_bounds():
 
 def test_deterministic_controllers_draw_nothing_at_random(maze):
     model, process, bounds = maze
-    machine = shrunk(process, machine_of(process, bounds), 4)
-    found = solve_controller(
-        model, num_states=4, discount=0.95, machine=machine, deterministic=True
-    )
+    graph = shrunk(process, graph_of(process, bounds), 4)
+    found = solve_controller(model, num_states=4, discount=0.95, graph=graph, deterministic=True)
     for table in (found.tables.log_nu, found.tables.log_phi):
         assert set(np.unique(np.exp(table))) == {0.0, 1.0}
-    with pytest.raises(ValueError, match="machine must be given for a deterministic controller"):
+    with pytest.raises(ValueError, match="graph must be given for a deterministic controller"):
         solve_controller(model, num_states=4, discount=0.95, deterministic=True)

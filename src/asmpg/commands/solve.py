@@ -14,14 +14,15 @@ from rich.table import Table
 
 from asmpg._support.checks import check_integer, check_number
 from asmpg._support.files import naming, read_json, write_atomically
-from asmpg.commands._machine_drawing import draw_values, machine_dot
+from asmpg.agents.machine import Machine, Setting
+from asmpg.analysis.figures import draw_controller_values
 from asmpg.commands._options import read_options
 from asmpg.environments import AbstractFiniteEnvironment
 from asmpg.environments.pomdp_files import PomdpEnvironment
 from asmpg.exact import (
     SolvedController,
     ValueBounds,
-    machines_of_sizes,
+    policy_graphs,
     solve_controller,
     value_bounds,
 )
@@ -71,7 +72,7 @@ def solve(
     if missing:
         _solve_missing(made, discount, seconds, missing, report, folder, progress)
     if folder is not None:
-        draw_values(report, folder / "values.png")
+        draw_controller_values(report, folder / "values.png")
     return {**report, "controllers": [e for e in report["controllers"] if e["num_states"] in sizes]}
 
 
@@ -96,7 +97,7 @@ def _solve_missing(
     controllers: list[dict[str, Any]] = report.setdefault("controllers", [])
     progress("cutting the machine of the lower bound down to size")
     left = seconds - (time.monotonic() - started)
-    machines = machines_of_sizes(
+    graphs = policy_graphs(
         environment.model, discount=discount, bounds=bounds, sizes=missing, seconds=left / 2
     )
     best: SolvedController | None = None
@@ -108,7 +109,7 @@ def _solve_missing(
             environment.model,
             num_states=size,
             discount=discount,
-            machine=machines[size],
+            graph=graphs[size],
             seconds=left,
         )
         if best is not None and best.value > found.value:
@@ -181,12 +182,9 @@ def _write(
     environment: AbstractFiniteEnvironment,
 ) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    symbols = getattr(environment, "observation_names", None) or tuple(
-        map(str, range(environment.model.num_observations))
-    )
     tables = found.tables
-    dot = machine_dot(tables, environment.model, environment.action_names, symbols)
-    write_atomically(folder / f"machine-{size}.dot", lambda file: file.write(dot.encode()))
+    machine = Machine.of_policy(tables, Setting(environment, report["discount"]))
+    machine.harden().drop_unused().export(folder / f"machine-{size}.dot")
     write_atomically(
         folder / f"controller-{size}.npz",
         lambda file: np.savez(file, log_nu=tables.log_nu, log_phi=tables.log_phi),

@@ -7,7 +7,7 @@ from asmpg.exact._cart_pole import cart_pole_yardsticks as cart_pole_yardsticks
 from asmpg.exact._controller import BestController as BestController
 from asmpg.exact._controller import best_controller as best_controller
 from asmpg.exact._controller_search import SolvedController as SolvedController
-from asmpg.exact._controller_search import machines_of_sizes as machines_of_sizes
+from asmpg.exact._controller_search import policy_graphs as policy_graphs
 from asmpg.exact._controller_search import solve_controller as solve_controller
 from asmpg.exact._decision_process import DecisionProcess as DecisionProcess
 from asmpg.exact._decision_process import belief_process as belief_process

@@ -1,6 +1,6 @@
 """The best controller of a given size over an infinite horizon.
 
-Two ways to begin, then one way up. A machine made of the vectors of a point-based solver, cut down
+Two ways to begin, then one way up. A graph made of the vectors of a point-based solver, cut down
 to size, begins where the bounds have already found the way (doing nothing is a trap in many models,
 out of which no gradient leads); random logits begin anywhere. From both, Adam climbs on the exact
 value.
@@ -25,13 +25,13 @@ from asmpg.exact._infinite_horizon import (
     controller_value,
     infinite_horizon_value,
 )
-from asmpg.exact._machine import EvaluatedMachine, improved, machine_of, shrunk
 from asmpg.exact._point_based import ValueBounds
+from asmpg.exact._policy_graph import EvaluatedGraph, graph_of, improved, shrunk
 from asmpg.exact._returns import Scalar
 from asmpg.exact._sparse_process import SparseProcess
 from asmpg.policies import KernelTables
 
-#: The probability that a machine's choices have when the climb begins.
+#: The probability that a graph's choices have when the climb begins.
 _CERTAINTY = 0.98
 _LEARNING_RATE = 0.2
 #: Steps of the climb between two looks at the clock.
@@ -51,7 +51,7 @@ _Climb = tuple[Controller, optax.OptState, Controller, Scalar]
 class SolvedController(eqx.Module):
     """The best policy found with `num_states` agent states, and its exact `value`.
 
-    `began` says where: at a machine, or at random logits.
+    `began` says where: at a graph, or at random logits.
     """
 
     tables: KernelTables
@@ -63,24 +63,24 @@ class SolvedController(eqx.Module):
         return self.tables.num_states
 
 
-def machines_of_sizes(
+def policy_graphs(
     model: FiniteModel,
     *,
     discount: float,
     bounds: ValueBounds,
     sizes: Sequence[int],
     seconds: float = 60.0,
-) -> dict[int, EvaluatedMachine]:
-    """The vectors of the lower bound as a machine, cut down to each size in turn.
+) -> dict[int, EvaluatedGraph]:
+    """The vectors of the lower bound as a graph, cut down to each size in turn.
 
-    A smaller machine that is worth more stands in for a larger one.
+    A smaller graph that is worth more stands in for a larger one.
     """
     until = time.monotonic() + seconds
     process = SparseProcess.of(model, discount)
-    machine, found = machine_of(process, bounds), {}
+    graph, found = graph_of(process, bounds), {}
     for size in sorted(sizes, reverse=True):
-        machine = improved(process, shrunk(process, machine, size, until))
-        found[size] = machine
+        graph = improved(process, shrunk(process, graph, size, until))
+        found[size] = graph
     for smaller, larger in itertools.pairwise(sorted(found)):
         if found[smaller].value > found[larger].value:
             found[larger] = found[smaller]
@@ -92,7 +92,7 @@ def solve_controller(
     *,
     num_states: int,
     discount: float,
-    machine: EvaluatedMachine | None = None,
+    graph: EvaluatedGraph | None = None,
     seconds: float = 60.0,
     steps: int = 200,
     restarts: int = 8,
@@ -101,32 +101,32 @@ def solve_controller(
 ) -> SolvedController:
     """Search the best policy with at most `num_states` agent states over an infinite horizon.
 
-    It begins with a `machine` of `machines_of_sizes`, and with random logits where the model is
-    small or there is no machine. Both climb for at most `steps` steps, or until `seconds` are
-    over. With `deterministic` the machine is all there is. A local search: the value is reached,
+    It begins with a `graph` of `policy_graphs`, and with random logits where the model is
+    small or there is no graph. Both climb for at most `steps` steps, or until `seconds` are
+    over. With `deterministic` the graph is all there is. A local search: the value is reached,
     and is a lower bound on the best.
     """
     check_integer("num_states", num_states, low=1, high=10_000)
     check_number("seconds", seconds, low=0)
     check_integer("steps", steps, low=0)
     check_integer("restarts", restarts, low=0)
-    if machine is None and (deterministic or not restarts):
+    if graph is None and (deterministic or not restarts):
         raise ValueError(
-            "machine must be given for a deterministic controller, or without restarts, got None"
+            "graph must be given for a deterministic controller, or without restarts, got None"
         )
     until = time.monotonic() + seconds
     sparse = SparseProcess.of(model, discount)
     found: list[SolvedController] = []
     starts: list[tuple[str, Controller]] = []
-    if machine is not None:
-        tables = machine_tables(model, sparse, machine)
+    if graph is not None:
+        tables = machine_tables(model, sparse, graph)
         value = infinite_horizon_value(model, tables, discount=discount)
-        found.append(SolvedController(tables, value, "machine"))
-        starts.append(("machine", _softened(tables)))
+        found.append(SolvedController(tables, value, "graph"))
+        starts.append(("graph", _softened(tables)))
     if deterministic:
         return found[0]
     small = sparse.num_states * num_states <= _MOST_FOR_RESTARTS
-    if small or machine is None:
+    if small or graph is None:
         starts += [("random", each) for each in _random(model, num_states, restarts, seed)]
     with jax.enable_x64(True):
         climb = _climber(model, discount, steps, num_states)
@@ -140,15 +140,15 @@ def solve_controller(
 
 
 def machine_tables(
-    model: FiniteModel, process: SparseProcess, found: EvaluatedMachine
+    model: FiniteModel, process: SparseProcess, found: EvaluatedGraph
 ) -> KernelTables:
-    """A machine as kernel tables; after first observations that never come, state 0."""
-    machine = found.machine
+    """A graph as kernel tables; after first observations that never come, state 0."""
+    graph = found.graph
     first = np.zeros(model.num_observations, int)
-    first[list(process.first_symbols)] = machine.first
-    update = np.repeat(machine.successor[:, None, :], model.num_actions, axis=1)
+    first[list(process.first_symbols)] = graph.first
+    update = np.repeat(graph.successor[:, None, :], model.num_actions, axis=1)
     return KernelTables.deterministic(
-        start=first, update=update, control=machine.action, num_actions=model.num_actions
+        start=first, update=update, control=graph.action, num_actions=model.num_actions
     )
 
 

@@ -1,5 +1,6 @@
 """Figures: of a study, of one run, of the environments, of the theorems."""
 
+from asmpg.analysis.figures._controllers import draw_controller_values as draw_controller_values
 from asmpg.analysis.figures._environments import draw_environments as draw_environments
 from asmpg.analysis.figures._environments import draw_yardstick_chart as draw_yardstick_chart
 from asmpg.analysis.figures._panels import styles as styles

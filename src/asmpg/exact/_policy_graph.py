@@ -1,6 +1,6 @@
 """Deterministic controllers: evaluated, relinked, and cut down to a few states.
 
-A machine plays `action[n]` in state `n` and goes to `successor[n, o]` on seeing `o`. Of a large one
+A graph plays `action[n]` in state `n` and goes to `successor[n, o]` on seeing `o`. Of a large one
 those states are dropped whose arrivals lose least by going elsewhere (`shrunk`).
 """
 
@@ -19,14 +19,14 @@ from asmpg.exact._sparse_process import SparseProcess
 _TOLERANCE = 1e-5
 #: The share of states dropped in one round of cutting down, and of the value that may cost.
 _DROPPED, _BEARABLE = 0.1, 0.01
-#: In machines of at most so many states, so many states are tried before one is dropped.
+#: In graphs of at most so many states, so many states are tried before one is dropped.
 _FEW, _TRIED = 24, 8
 #: States with a smaller share of all visits are dropped at once, the most that is bearable.
 _RARELY = (1e-3, 1e-4, 1e-6)
 
 
 @dataclasses.dataclass(frozen=True)
-class Machine:
+class PolicyGraph:
     """`first[i]` is the state after first observation `i` of the process, in its order."""
 
     action: Int[np.ndarray, " N"]
@@ -39,17 +39,17 @@ class Machine:
 
 
 @dataclasses.dataclass(frozen=True)
-class EvaluatedMachine:
-    """A machine with `values[n, x]`, its discounted visits `visits[n, x]`, and its value."""
+class EvaluatedGraph:
+    """A graph with `values[n, x]`, its discounted visits `visits[n, x]`, and its value."""
 
-    machine: Machine
+    graph: PolicyGraph
     values: Float[np.ndarray, "N X"]
     visits: Float[np.ndarray, "N X"]
     value: float
 
 
-def machine_of(process: SparseProcess, bounds: ValueBounds) -> EvaluatedMachine:
-    """The vectors of the lower bound as a machine: each goes on with the best one where it leads.
+def graph_of(process: SparseProcess, bounds: ValueBounds) -> EvaluatedGraph:
+    """The vectors of the lower bound as a graph: each goes on with the best one where it leads.
 
     Where a vector leads is judged by the mean of the beliefs at which it is the best.
     """
@@ -75,39 +75,37 @@ def linked(
     action: Int[np.ndarray, " N"],
     weights: Float[np.ndarray, "N X"],
     values: Float[np.ndarray, "N X"],
-) -> Machine:
-    """The machine that goes to the most valuable state, as seen from `weights` of each state."""
+) -> PolicyGraph:
+    """The graph that goes to the most valuable state, as seen from `weights` of each state."""
     arrivals = _arrivals(process, action, weights)
     successor = np.stack([(part @ values.T).argmax(axis=1) for part in arrivals])
-    return Machine(action, successor, (process.starts @ values.T).argmax(axis=1))
+    return PolicyGraph(action, successor, (process.starts @ values.T).argmax(axis=1))
 
 
 def evaluated(
-    process: SparseProcess, machine: Machine, near: EvaluatedMachine | None = None
-) -> EvaluatedMachine:
-    """Solve for the values and the visits of `machine`, from those of one `near` it if given."""
-    states, size = machine.num_states, process.num_states
-    chain = _chain(process, machine)
-    paid = process.reward[:, machine.action].T
+    process: SparseProcess, graph: PolicyGraph, near: EvaluatedGraph | None = None
+) -> EvaluatedGraph:
+    """Solve for the values and the visits of `graph`, from those of one `near` it if given."""
+    states, size = graph.num_states, process.num_states
+    chain = _chain(process, graph)
+    paid = process.reward[:, graph.action].T
     entered = np.zeros((states, size))
-    np.add.at(entered, machine.first, process.starts)
+    np.add.at(entered, graph.first, process.starts)
     values = _solved(chain, paid, None if near is None else near.values)
     visits = _solved(chain.T.tocsr(), entered, None if near is None else near.visits)
-    return EvaluatedMachine(
-        machine, values, np.maximum(visits, 0.0), float((entered * values).sum())
-    )
+    return EvaluatedGraph(graph, values, np.maximum(visits, 0.0), float((entered * values).sum()))
 
 
 def shrunk(
-    process: SparseProcess, found: EvaluatedMachine, num_states: int, until: float = np.inf
-) -> EvaluatedMachine:
+    process: SparseProcess, found: EvaluatedGraph, num_states: int, until: float = np.inf
+) -> EvaluatedGraph:
     """At most `num_states` states: those that lose least are dropped, a tenth at a time.
 
     Where that costs more than a little, fewer are dropped at a time, and at last the best one of a
     few that are tried. When time is up, the rest is dropped at once.
     """
     found = _without_rarely_visited(process, found, num_states)
-    while (states := found.machine.num_states) > num_states:
+    while (states := found.graph.num_states) > num_states:
         order = _in_order(process, found)
         if time.monotonic() > until:
             often = np.argsort(-found.visits.sum(axis=1))
@@ -127,12 +125,12 @@ def shrunk(
 
 
 def _without_one(
-    process: SparseProcess, found: EvaluatedMachine, states: Int[np.ndarray, " T"], until: float
-) -> EvaluatedMachine:
+    process: SparseProcess, found: EvaluatedGraph, states: Int[np.ndarray, " T"], until: float
+) -> EvaluatedGraph:
     """Without one of `states`: the best of those that there is time to try."""
-    best: EvaluatedMachine | None = None
+    best: EvaluatedGraph | None = None
     for state in states:
-        others = np.delete(np.arange(found.machine.num_states), state)
+        others = np.delete(np.arange(found.graph.num_states), state)
         smaller = _kept(process, found, others)
         best = smaller if best is None else max(best, smaller, key=_value)
         if (_bearable(best, found) and len(others) > _FEW) or time.monotonic() > until:
@@ -142,34 +140,34 @@ def _without_one(
 
 
 def _kept(
-    process: SparseProcess, found: EvaluatedMachine, states: Int[np.ndarray, " K"]
-) -> EvaluatedMachine:
+    process: SparseProcess, found: EvaluatedGraph, states: Int[np.ndarray, " K"]
+) -> EvaluatedGraph:
     return improved(process, _without(process, found, np.sort(states)), rounds=3)
 
 
-def _value(found: EvaluatedMachine) -> float:
+def _value(found: EvaluatedGraph) -> float:
     return found.value
 
 
-def _bearable(smaller: EvaluatedMachine, found: EvaluatedMachine) -> bool:
+def _bearable(smaller: EvaluatedGraph, found: EvaluatedGraph) -> bool:
     return smaller.value >= found.value - _BEARABLE * abs(found.value)
 
 
 def _without_rarely_visited(
-    process: SparseProcess, found: EvaluatedMachine, num_states: int
-) -> EvaluatedMachine:
+    process: SparseProcess, found: EvaluatedGraph, num_states: int
+) -> EvaluatedGraph:
     """Without as many of the states that are visited least as make no difference to speak of."""
     share = found.visits.sum(axis=1) / found.visits.sum()
     for limit in _RARELY:
         often = np.flatnonzero(share > limit)
-        if num_states <= len(often) < found.machine.num_states:
+        if num_states <= len(often) < found.graph.num_states:
             smaller = _kept(process, found, often)
             if _bearable(smaller, found):
                 return smaller
     return found
 
 
-def _in_order(process: SparseProcess, found: EvaluatedMachine) -> Int[np.ndarray, " N"]:
+def _in_order(process: SparseProcess, found: EvaluatedGraph) -> Int[np.ndarray, " N"]:
     """States to drop, the first first; those that arrivals would turn to instead come later."""
     loss, instead = _losses(process, found)
     order, later, needed = [], [], np.zeros(len(loss), bool)
@@ -182,12 +180,12 @@ def _in_order(process: SparseProcess, found: EvaluatedMachine) -> Int[np.ndarray
     return np.array(order + later)
 
 
-def improved(process: SparseProcess, found: EvaluatedMachine, rounds: int = 20) -> EvaluatedMachine:
+def improved(process: SparseProcess, found: EvaluatedGraph, rounds: int = 20) -> EvaluatedGraph:
     """Go where it is best to go, by the values and visits reached, for as long as that helps."""
     for _ in range(rounds):
         weights = found.visits + 1e-12 * found.visits.sum()
-        machine = linked(process, found.machine.action, weights, found.values)
-        again = evaluated(process, machine, found)
+        graph = linked(process, found.graph.action, weights, found.values)
+        again = evaluated(process, graph, found)
         if again.value <= found.value + 1e-9 * abs(found.value):
             break
         found = again
@@ -195,29 +193,29 @@ def improved(process: SparseProcess, found: EvaluatedMachine, rounds: int = 20) 
 
 
 def _without(
-    process: SparseProcess, found: EvaluatedMachine, kept: Int[np.ndarray, " K"]
-) -> EvaluatedMachine:
+    process: SparseProcess, found: EvaluatedGraph, kept: Int[np.ndarray, " K"]
+) -> EvaluatedGraph:
     """Only the states in `kept`; what went to another goes to the best of them instead."""
-    action, values, visits = found.machine.action[kept], found.values[kept], found.visits[kept]
-    number = np.full(found.machine.num_states, -1)
+    action, values, visits = found.graph.action[kept], found.values[kept], found.visits[kept]
+    number = np.full(found.graph.num_states, -1)
     number[kept] = np.arange(len(kept))
     other = linked(process, action, visits, values)
-    successor, first = number[found.machine.successor[kept]], number[found.machine.first]
-    machine = Machine(
+    successor, first = number[found.graph.successor[kept]], number[found.graph.first]
+    graph = PolicyGraph(
         action,
         np.where(successor < 0, other.successor, successor),
         np.where(first < 0, other.first, first),
     )
-    return evaluated(process, machine, EvaluatedMachine(machine, values, visits, found.value))
+    return evaluated(process, graph, EvaluatedGraph(graph, values, visits, found.value))
 
 
 def _losses(
-    process: SparseProcess, found: EvaluatedMachine
+    process: SparseProcess, found: EvaluatedGraph
 ) -> tuple[Float[np.ndarray, " N"], list[Int[np.ndarray, " _"]]]:
     """What all arrivals in a state lose when it is gone, and the states they go to instead."""
-    arrivals = _arrivals(process, found.machine.action, found.visits)
+    arrivals = _arrivals(process, found.graph.action, found.visits)
     weights = np.concatenate([arrivals.reshape(-1, process.num_states), process.starts])
-    went = np.concatenate([found.machine.successor.ravel(), found.machine.first])
+    went = np.concatenate([found.graph.successor.ravel(), found.graph.first])
     arriving = weights.any(axis=1)
     weights, went = weights[arriving], went[arriving]
     worth = weights @ found.values.T
@@ -225,7 +223,7 @@ def _losses(
     here = worth[rows, went]
     worth[rows, went] = -np.inf
     other = worth.argmax(axis=1)
-    states = found.machine.num_states
+    states = found.graph.num_states
     loss = np.bincount(went, here - worth[rows, other], minlength=states)
     return loss, [np.unique(other[went == state]) for state in range(states)]
 
@@ -240,15 +238,15 @@ def _arrivals(
     return moved[:, None, :] * process.observation[action].transpose(0, 2, 1)
 
 
-def _chain(process: SparseProcess, machine: Machine) -> scipy.sparse.csr_array:
-    """`gamma` times the transition matrix of the pairs (state of the machine, latent state)."""
+def _chain(process: SparseProcess, graph: PolicyGraph) -> scipy.sparse.csr_array:
+    """`gamma` times the transition matrix of the pairs (state of the graph, latent state)."""
     size, rows, columns, weights = process.num_states, [], [], []
     for action, (x, y, symbol, weight) in enumerate(process.joint):
-        own = np.flatnonzero(machine.action == action)
+        own = np.flatnonzero(graph.action == action)
         rows.append((own[:, None] * size + x).ravel())
-        columns.append((machine.successor[own][:, symbol] * size + y).ravel())
+        columns.append((graph.successor[own][:, symbol] * size + y).ravel())
         weights.append(np.broadcast_to(process.discount * weight, (len(own), len(x))).ravel())
-    pairs = machine.num_states * size
+    pairs = graph.num_states * size
     entries = (np.concatenate(weights), (np.concatenate(rows), np.concatenate(columns)))
     return scipy.sparse.csr_array(entries, shape=(pairs, pairs))
 

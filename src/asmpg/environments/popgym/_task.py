@@ -10,7 +10,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from asmpg._support.checks import check_integer, check_one_of
-from asmpg.environments._environment import Environment, State
+from asmpg.environments._environment import Action, Environment, State
+from asmpg.environments._spaces import Discrete
 
 Difficulty = Literal["Easy", "Medium", "Hard"]
 DIFFICULTIES: tuple[Difficulty, ...] = ("Easy", "Medium", "Hard")
@@ -57,6 +58,41 @@ class RecallTask(POPGymTask[State]):
     @property
     def reward_bound(self) -> float:
         return 1 / len(self.answers)
+
+
+class SuitTask(RecallTask[State]):
+    """Suits are dealt one by one and answered by suits; a state knows what is `left` of the deck.
+
+    Chance comes in with the cards only, so that `begin` and `transition` can be compared with the
+    original, card by card.
+    """
+
+    @property
+    def observation_space(self) -> Discrete:
+        return Discrete(SUITS)
+
+    @property
+    def action_space(self) -> Discrete:
+        return Discrete(SUITS)
+
+    def reset(self, key: Key[Array, ""]) -> tuple[Int[Array, ""], State]:
+        return self.begin(deal(key, full_deck(SUITS, self.decks)))
+
+    def step(
+        self, key: Key[Array, ""], state: Any, action: Action
+    ) -> tuple[Int[Array, ""], State, Float[Array, ""], Bool[Array, ""]]:
+        self.check_action(action)
+        return self.transition(state, action, deal(key, state.left))
+
+    @abc.abstractmethod
+    def begin(self, card: Int[Array, ""]) -> tuple[Int[Array, ""], State]:
+        """The start of an episode whose first card is `card`."""
+
+    @abc.abstractmethod
+    def transition(
+        self, state: Any, action: Action, card: Int[Array, ""]
+    ) -> tuple[Int[Array, ""], State, Float[Array, ""], Bool[Array, ""]]:
+        """The step after which `card` is dealt."""
 
 
 def check_difficulty(difficulty: Difficulty) -> Difficulty:

@@ -27,6 +27,7 @@ from asmpg.environments.popgym._task import (
     SUITS,
     Difficulty,
     RecallTask,
+    SuitTask,
     check_difficulty,
     deal,
     full_deck,
@@ -150,7 +151,7 @@ class AutoencodeState(NamedTuple):
     recited: Int[Array, ""]
 
 
-class Autoencode(RecallTask[AutoencodeState]):
+class Autoencode(SuitTask[AutoencodeState]):
     """Watch a whole deck being dealt, then recite its suits backwards, the last card first.
 
     POPGym shows the pair `(mode, suit)`, with mode 1 while watching and 0 while reciting; here it
@@ -178,19 +179,6 @@ class Autoencode(RecallTask[AutoencodeState]):
     @property
     def observation_space(self) -> Discrete:
         return Discrete(2 * SUITS)
-
-    @property
-    def action_space(self) -> Discrete:
-        return Discrete(SUITS)
-
-    def reset(self, key: Key[Array, ""]) -> tuple[Int[Array, ""], AutoencodeState]:
-        return self.begin(deal(key, full_deck(SUITS, self.decks)))
-
-    def step(
-        self, key: Key[Array, ""], state: AutoencodeState, action: Action
-    ) -> tuple[Int[Array, ""], AutoencodeState, Float[Array, ""], Bool[Array, ""]]:
-        self.check_action(action)
-        return self.transition(state, action, deal(key, state.left))
 
     def begin(self, card: Int[Array, ""]) -> tuple[Int[Array, ""], AutoencodeState]:
         """The start of an episode whose first card is `card`."""

@@ -15,18 +15,16 @@ from typing import NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, Key
+from jaxtyping import Array, Bool, Float, Int
 
 from asmpg._support.checks import check_integer
 from asmpg.environments._environment import Action
-from asmpg.environments._spaces import Discrete
 from asmpg.environments.popgym._task import (
     MOST_DECKS,
     SUITS,
     Difficulty,
-    RecallTask,
+    SuitTask,
     check_difficulty,
-    deal,
     full_deck,
     pay,
     time_limit,
@@ -41,7 +39,7 @@ class RepeatFirstState(NamedTuple):
     left: Int[Array, " suits"]
 
 
-class RepeatFirst(RecallTask[RepeatFirstState]):
+class RepeatFirst(SuitTask[RepeatFirstState]):
     """Repeat the suit of the first card, at every step.
 
     The observation is the suit of the card just dealt. With memory, 1; by chance, -1/2.
@@ -64,31 +62,12 @@ class RepeatFirst(RecallTask[RepeatFirstState]):
     def answers(self) -> range:
         return range(self.cards - 1)
 
-    @property
-    def observation_space(self) -> Discrete:
-        return Discrete(SUITS)
-
-    @property
-    def action_space(self) -> Discrete:
-        return Discrete(SUITS)
-
-    def reset(self, key: Key[Array, ""]) -> tuple[Int[Array, ""], RepeatFirstState]:
-        return self.begin(deal(key, full_deck(SUITS, self.decks)))
-
-    def step(
-        self, key: Key[Array, ""], state: RepeatFirstState, action: Action
-    ) -> tuple[Int[Array, ""], RepeatFirstState, Float[Array, ""], Bool[Array, ""]]:
-        self.check_action(action)
-        return self.transition(state, action, deal(key, state.left))
-
     def begin(self, card: Int[Array, ""]) -> tuple[Int[Array, ""], RepeatFirstState]:
-        """The start of an episode whose first card is `card`."""
         return card, RepeatFirstState(card, without(full_deck(SUITS, self.decks), card))
 
     def transition(
         self, state: RepeatFirstState, action: Action, card: Int[Array, ""]
     ) -> tuple[Int[Array, ""], RepeatFirstState, Float[Array, ""], Bool[Array, ""]]:
-        """The step after which `card` is dealt."""
         left = without(state.left, card)
         reward = pay(jnp.equal(action, state.first), self.reward_bound)
         return card, RepeatFirstState(state.first, left), reward, left.sum() == 0
@@ -104,7 +83,7 @@ class RepeatPreviousState(NamedTuple):
     left: Int[Array, " suits"]
 
 
-class RepeatPrevious(RecallTask[RepeatPreviousState]):
+class RepeatPrevious(SuitTask[RepeatPreviousState]):
     """Repeat the suit that was dealt `k - 1` cards before the one just seen.
 
     The observation is the suit of the card just dealt; `k = 1` would ask for it. Actions count from
@@ -137,32 +116,13 @@ class RepeatPrevious(RecallTask[RepeatPreviousState]):
     def answers(self) -> range:
         return range(self.k - 1, self.cards - 1)
 
-    @property
-    def observation_space(self) -> Discrete:
-        return Discrete(SUITS)
-
-    @property
-    def action_space(self) -> Discrete:
-        return Discrete(SUITS)
-
-    def reset(self, key: Key[Array, ""]) -> tuple[Int[Array, ""], RepeatPreviousState]:
-        return self.begin(deal(key, full_deck(SUITS, self.decks)))
-
-    def step(
-        self, key: Key[Array, ""], state: RepeatPreviousState, action: Action
-    ) -> tuple[Int[Array, ""], RepeatPreviousState, Float[Array, ""], Bool[Array, ""]]:
-        self.check_action(action)
-        return self.transition(state, action, deal(key, state.left))
-
     def begin(self, card: Int[Array, ""]) -> tuple[Int[Array, ""], RepeatPreviousState]:
-        """The start of an episode whose first card is `card`."""
         recent = jnp.zeros(self.k, jnp.int32).at[0].set(card)
         return card, RepeatPreviousState(recent, without(full_deck(SUITS, self.decks), card))
 
     def transition(
         self, state: RepeatPreviousState, action: Action, card: Int[Array, ""]
     ) -> tuple[Int[Array, ""], RepeatPreviousState, Float[Array, ""], Bool[Array, ""]]:
-        """The step after which `card` is dealt."""
         dealt = self.cards - state.left.sum()
         oldest = dealt % self.k
         answer = pay(jnp.equal(action, state.recent[oldest]), self.reward_bound)

@@ -9,6 +9,8 @@ import jax
 import pytest
 from jaxtyping import config, install_import_hook
 
+from quick import QUICK
+
 install_import_hook("asmpg", "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))")
 
 # Most time goes into compiling programs that run once: their code need not be good.
@@ -35,23 +37,10 @@ def pytest_configure(config):
 _MANY_MAPPINGS = 40_000
 
 
-#: What `make check` runs: files that take seconds, from every floor of the house.
-_QUICK = (
-    "environments/test_registry.py",
-    "environments/test_finite_model.py",
-    "policies/test_policies.py",
-    "policies/test_filter.py",
-    "runs/test_checkpoint.py",
-    "studies/test_study_files.py",
-    "analysis/test_study_statistics.py",
-    "promises/test_rooms.py",
-)
-
-
 def pytest_collection_modifyitems(items):
     """Mark what is quick."""
     for item in items:
-        if item.path.as_posix().endswith(_QUICK):
+        if item.path.as_posix().endswith(QUICK):
             item.add_marker(pytest.mark.quick)
 
 

@@ -10,6 +10,7 @@ import pytest
 import asmpg
 from asmpg.methods import PRESETS
 from asmpg.studies.executors import make_executor
+from quick import QUICK
 
 PACKAGE = Path(asmpg.__file__).parent
 PAGE = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text()
@@ -100,3 +101,12 @@ def test_every_section_on_adding_something_is_followed():
         "How to add a memory kernel",
         "How to add an executor",
     ]
+
+
+TESTS = Path(__file__).parents[1]
+
+
+def test_what_make_check_runs_is_there():
+    for name in QUICK:
+        assert (TESTS / name).is_file(), name
+    assert "-m quick" in (TESTS.parent / "Makefile").read_text()

@@ -15,7 +15,7 @@ from asmpg.analysis.machine_page._episodes import frames, play
 from asmpg.environments import make
 from asmpg.policies import TabularPolicy
 from asmpg.training import train
-from browser import CHROMIUM, WATCH, browse
+from browser import CHROMIUM, browse
 from controllers import cheese_maze_controller, machine_repair_controller
 from runs import SEEDS, small_config
 
@@ -88,12 +88,12 @@ def test_without_an_environment_machines_are_shown_alone():
     assert json.loads(re.search(r'json">(.*?)</script>', text)[1])["pictures"] == []
 
 
-TRY = """<script>onload = async () => {
+TRY = """onload = async () => {
   const get = (id) => document.getElementById(id);
   const press = (key) => document.body.dispatchEvent(
     new KeyboardEvent("keydown", {key, bubbles: true, cancelable: true}));
   const lit = () => document.querySelector("#left .state.now")?.dataset.state;
-  const seen = {wide: document.documentElement.scrollWidth <= innerWidth, width: innerWidth};
+  const seen = {wide: document.documentElement.scrollWidth <= innerWidth};
   seen.tabs = [...get("views").children].map((tab) => tab.textContent);
   const list = frames();
   seen.states = [lit()];
@@ -123,23 +123,14 @@ TRY = """<script>onload = async () => {
   seen.heads = [...document.querySelectorAll("marker")].map((marker) => marker.id);
   seen.strip = document.querySelectorAll("#strip svg").length;
   seen.title = document.title;
-  seen.errors = errors;
-  const told = document.createElement("pre");
-  told.id = "seen"; told.textContent = JSON.stringify(seen);
-  (parent.document.body || document.body).append(told);
-}</script>"""
+  tell(seen);
+}"""
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium in the path to open the page with")
 @pytest.mark.parametrize("width", [None, 400], ids=["desktop", "phone"])
 def test_the_page_works_in_a_browser(page, tmp_path, width):
-    watched = tmp_path / "watched.html"
-    watched.write_text(page.replace("<head>", "<head>" + WATCH).replace("</body>", TRY + "</body>"))
-    if width:
-        frame = f'<body><iframe src="watched.html" style="width:{width}px;height:800px"></iframe>'
-        watched = tmp_path / "phone.html"
-        watched.write_text(frame)
-    seen = browse(watched)
+    seen = browse(page, TRY, tmp_path, width)
     assert seen["errors"] == []
     assert seen["width"] == (width or 1280)
     assert seen["wide"], "the page is wider than its window"

@@ -18,7 +18,7 @@ from asmpg.analysis.report._machines import machine_section, median_machines
 from asmpg.exact import Yardstick, Yardsticks
 from asmpg.studies import StudyFolder
 from asmpg.training import train
-from browser import CHROMIUM, WATCH, browse
+from browser import CHROMIUM, browse
 from studies import ENVIRONMENTS, make_up, prepare, spread_out, study
 
 FIGURES = (
@@ -243,8 +243,8 @@ def test_a_folder_without_whole_runs_is_a_failure(tmp_path, capsys):
     assert "is not the folder of a study" in capsys.readouterr().err
 
 
-#: Looks at the page as a reader would, and leaves what it saw in the document.
-TRY = """<script>onload = () => {
+#: Looks at the page as a reader would, and tells what it saw.
+TRY = """onload = () => {
   const column = (n) => [...document.querySelectorAll("#summary tbody tr")].map(
     (row) => row.cells[n].textContent);
   const click = (n) => document.querySelectorAll("#summary th button")[n].click();
@@ -253,12 +253,8 @@ TRY = """<script>onload = () => {
   seen.sorted = document.querySelectorAll("#summary th")[1].getAttribute("aria-sort");
   seen.images = [...document.images].map((image) => image.naturalWidth);
   seen.label = column(1)[0];
-  seen.errors = errors;
-  seen.width = innerWidth;
-  const told = document.createElement("pre");
-  told.id = "seen"; told.textContent = JSON.stringify(seen);
-  (parent.document.body || document.body).append(told);
-}</script>"""
+  tell(seen);
+}"""
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium in the path to open the report with")
@@ -268,15 +264,7 @@ def test_the_report_works_in_a_browser(folder, tmp_path, width):
     folder = prepare(folder.path, study(entries=entries))
     cli.main(["report", str(folder.path)])
     report = (folder.path / "report.html").read_text()
-    watched = tmp_path / "watched.html"
-    watched.write_text(
-        report.replace("<head>", "<head>" + WATCH).replace("</body>", TRY + "</body>")
-    )
-    if width:
-        frame = f'<body><iframe src="watched.html" style="width:{width}px;height:800px"></iframe>'
-        watched = tmp_path / "phone.html"
-        watched.write_text(frame)
-    seen = browse(watched)
+    seen = browse(report, TRY, tmp_path, width)
     assert seen["errors"] == []
     assert seen["width"] == (width or 1280)
     assert seen["wide"], "the page is wider than its window"

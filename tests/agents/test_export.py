@@ -13,7 +13,7 @@ from asmpg import CheckpointError
 from asmpg.agents import Agent
 from asmpg.agents.machine import Machine, Setting
 from asmpg.environments import AbstractFiniteEnvironment, Box, Discrete, make, registered_names
-from asmpg.policies import JointTabularPolicy, MatrixPolicy, MLPPolicy, TabularPolicy
+from asmpg.policies import Encoding, JointTabularPolicy, MatrixPolicy, MLPPolicy, TabularPolicy
 from controllers import cheese_maze_controller
 from finite import make_finite
 
@@ -269,9 +269,7 @@ def test_typical_cases_are_told_apart_in_c_and_python(tmp_path):
     environment = make("VelocityOnlyCartPole")
     policy = MatrixPolicy(
         num_states=3,
-        num_actions=2,
-        num_observations=None,
-        observation_scale=(1.0, 1.0),
+        encoding=Encoding(2, None, (1.0, 1.0)),
         hidden=8,
         nu_scale=3.0,
         key=jax.random.key(0),

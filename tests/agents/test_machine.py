@@ -11,6 +11,7 @@ from asmpg.agents.machine import Machine, Setting
 from asmpg.environments import Discrete, make
 from asmpg.exact import policy_returns
 from asmpg.policies import (
+    Encoding,
     JointTabularPolicy,
     KernelTables,
     MatrixPolicy,
@@ -242,9 +243,7 @@ def test_real_observations_are_told_apart_by_typical_cases():
     environment = make("VelocityOnlyCartPole")
     policy = MatrixPolicy(
         num_states=3,
-        num_actions=2,
-        num_observations=None,
-        observation_scale=(1.0, 1.0),
+        encoding=Encoding(2, None, (1.0, 1.0)),
         hidden=8,
         key=jax.random.key(0),
     )

@@ -12,7 +12,7 @@ import pytest
 from asmpg.agents import Agent, load
 from asmpg.environments import Box, Discrete
 from asmpg.exact import exact_returns
-from asmpg.policies import JointTabularPolicy, MLPPolicy, TabularPolicy, TimeIndexedPolicy
+from asmpg.policies import Encoding, JointTabularPolicy, MLPPolicy, TabularPolicy, TimeIndexedPolicy
 from asmpg.runs import RunFolder
 from asmpg.training import build_program, evaluate, seed_shapes, train
 from controllers import cheese_maze_controller
@@ -211,9 +211,7 @@ def test_a_single_environment_can_be_played_too():
 def test_real_observations_may_come_alone_or_in_batches():
     policy = MLPPolicy(
         num_states=3,
-        num_actions=2,
-        num_observations=None,
-        observation_scale=(1.0, 1.0),
+        encoding=Encoding(2, None, (1.0, 1.0)),
         hidden=4,
         key=jax.random.key(0),
     )

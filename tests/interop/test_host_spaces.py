@@ -7,7 +7,7 @@ import pytest
 from gymnasium import spaces
 
 from asmpg.environments import Box, Discrete
-from asmpg.interop import Interface, reader_from_dict
+from asmpg.interop import IntegerWriter, Interface, reader_from_dict
 from asmpg.interop.host import read_action_space, read_observation_space
 
 SPACES = [
@@ -42,7 +42,7 @@ def test_an_interface_survives_json(space):
     import json
 
     reader = read_observation_space(space)
-    interface = Interface("name", reader, 3, 100, first_action=2, on_host=True)
+    interface = Interface("name", reader, IntegerWriter(3, 2), 100, on_host=True)
     stored = json.loads(json.dumps(interface.to_dict(), allow_nan=False))
     assert Interface.from_dict(stored) == interface
 

@@ -12,6 +12,7 @@ from asmpg.environments import make
 from asmpg.experience import play_for_returns
 from asmpg.policies import (
     AgentMemory,
+    Encoding,
     FilterMemory,
     JointTabularPolicy,
     MatrixPolicy,
@@ -24,17 +25,13 @@ from asmpg.policies import (
 )
 
 SIZES = {"num_states": 3, "num_actions": 2, "num_observations": 4}
-REAL = {
-    "num_states": 3,
-    "num_actions": 2,
-    "num_observations": None,
-    "observation_scale": (1.0, 2.0),
-}
+CODED = {"num_states": 3, "encoding": Encoding(2, 4)}
+REAL = {"num_states": 3, "encoding": Encoding(2, None, (1.0, 2.0))}
 KINDS = {
     "tabular": lambda key: TabularPolicy(**SIZES, key=key),
     "joint": lambda key: JointTabularPolicy(**SIZES, key=key),
-    "mlp": lambda key: MLPPolicy(**SIZES, hidden=8, nu_scale=5.0, key=key),
-    "matrix": lambda key: MatrixPolicy(**SIZES, hidden=8, key=key),
+    "mlp": lambda key: MLPPolicy(**CODED, hidden=8, nu_scale=5.0, key=key),
+    "matrix": lambda key: MatrixPolicy(**CODED, hidden=8, key=key),
     "by time": lambda key: TimeIndexedPolicy(
         lambda key: TabularPolicy(**SIZES, key=key), horizon=5, key=key
     ),
@@ -94,7 +91,7 @@ def test_filter_sums_over_all_paths(kind):
                 observations[:, None],
                 actions[:, None],
             )
-            found = np.exp(np.cumsum(laws.log_probability(actions[:, None])[:, 0]))
+            found = np.exp(np.cumsum(laws.log_probability[:, 0]))
             np.testing.assert_allclose(found, expected, rtol=1e-10)
             np.testing.assert_allclose(np.exp(laws.log_probabilities).sum(axis=-1), 1.0, rtol=1e-10)
 
@@ -143,7 +140,7 @@ def test_long_histories_stay_finite_in_float32(sharpness):
 
     def log_probability(policy):
         laws = filter_actions(policy.tabulate(), jnp.full((1, 3), 1 / 3), *arguments)
-        return laws.log_probability(actions[:, None]).sum()
+        return laws.log_probability.sum()
 
     value, gradient = eqx.filter_jit(eqx.filter_value_and_grad(log_probability))(policy)
     assert value.dtype == jnp.float32
@@ -163,9 +160,7 @@ def test_filtering_and_sampling_act_alike(name):
     else:
         policy = MatrixPolicy(
             num_states=4,
-            num_actions=2,
-            num_observations=None,
-            observation_scale=(1.0, 1.0),
+            encoding=Encoding(2, None, (1.0, 1.0)),
             key=jax.random.key(3),
         )
     play = eqx.filter_jit(play_for_returns)

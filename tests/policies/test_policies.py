@@ -11,6 +11,7 @@ import pytest
 from asmpg.environments import make
 from asmpg.policies import (
     AgentMemory,
+    Encoding,
     JointTabularPolicy,
     KernelTables,
     MLPPolicy,
@@ -23,7 +24,7 @@ from asmpg.policies import (
 
 SIZES = {"num_states": 3, "num_actions": 2, "num_observations": 4}
 KINDS = {
-    "mlp": lambda key: MLPPolicy(**SIZES, hidden=8, key=key),
+    "mlp": lambda key: MLPPolicy(num_states=3, encoding=Encoding(2, 4), hidden=8, key=key),
     "tabular": lambda key: TabularPolicy(**SIZES, key=key),
     "joint": lambda key: JointTabularPolicy(**SIZES, key=key),
     "by time": lambda key: TimeIndexedPolicy(
@@ -68,7 +69,7 @@ def test_the_two_factors_multiply_to_the_joint_kernel(policy):
     memory, observation, state = steps(jax.random.key(2))
     log_nu, log_phi = policy.log_rows(memory, observation, state)
     for action in range(2):
-        log_pi = log_probability(log_nu, log_phi, state, jnp.full_like(state, action))
+        log_pi = log_probability(policy.head, log_nu, log_phi, state, jnp.full_like(state, action))
         time = memory.time if joint.shape[0] > 1 else 0
         index = jnp.where(
             memory.first, observation, 4 + (memory.state * 2 + memory.action) * 4 + observation
@@ -99,19 +100,17 @@ def test_the_dummy_pair_is_no_real_pair():
 
 
 def test_mlp_has_the_papers_widths():
-    policy = MLPPolicy(
-        num_states=8, num_actions=4, num_observations=7, hidden=128, key=jax.random.key(0)
-    )
+    policy = MLPPolicy(num_states=8, encoding=Encoding(4, 7), hidden=128, key=jax.random.key(0))
     widths = [layer.weight.shape for layer in policy.nu_layers]
     assert widths == [(256, 19), (256, 256), (128, 256), (8, 128)]
     assert [layer.weight.shape for layer in policy.phi_layers] == [(128, 8), (128, 128), (4, 128)]
 
 
 def test_real_observations_are_divided_by_their_scale():
-    options = {"num_states": 3, "num_actions": 2, "num_observations": None, "hidden": 8}
-    key, memory = jax.random.key(0), AgentMemory.empty()
-    plain = MLPPolicy(**options, observation_scale=(1.0, 1.0), key=key)
-    scaled = MLPPolicy(**options, observation_scale=(2.0, 4.0), key=key)
+    options = {"num_states": 3, "hidden": 8, "key": jax.random.key(0)}
+    memory = AgentMemory.empty()
+    plain = MLPPolicy(**options, encoding=Encoding(2, None, (1.0, 1.0)))
+    scaled = MLPPolicy(**options, encoding=Encoding(2, None, (2.0, 4.0)))
     np.testing.assert_allclose(
         scaled.log_nu(memory, jnp.array([2.0, 4.0])), plain.log_nu(memory, jnp.array([1.0, 1.0]))
     )
@@ -158,14 +157,10 @@ def test_tables_of_the_wrong_shape_are_refused():
 def test_network_and_table_actors_play_alike():
     """The same uniforms give the same actions, with or without tables."""
     env = make("CheeseMaze")
-    policy = MLPPolicy(
-        num_states=3, num_actions=4, num_observations=7, hidden=8, key=jax.random.key(0)
-    )
+    policy = MLPPolicy(num_states=3, encoding=Encoding(4, 7), hidden=8, key=jax.random.key(0))
     from asmpg.policies import NetworkActor
 
-    direct = NetworkActor(
-        policy=policy, phi_table=jnp.exp(policy.tabulate().log_phi[0, 0]), greedy=False
-    )
+    direct = NetworkActor(policy=policy, phi_table=policy.tabulate().log_phi[0, 0], greedy=False)
     memory, observation, _ = steps(jax.random.key(6))
     uniforms = jax.random.uniform(jax.random.key(7), (200, 2))
     one, other = (act(acting, memory, observation, uniforms) for acting in (actor(policy), direct))
@@ -178,6 +173,6 @@ def test_the_most_probable_policy_is_what_acting_greedily_plays(policy):
     memory, observation, _ = steps(jax.random.key(8))
     drawn = act(actor(policy, greedy=True), memory, observation, jnp.zeros((len(observation), 2)))
     log_nu, log_phi = tables.log_rows(memory, observation, drawn.state)
-    log_pi = log_probability(log_nu, log_phi, drawn.state, drawn.action)
+    log_pi = log_probability(policy.head, log_nu, log_phi, drawn.state, drawn.action)
     np.testing.assert_array_equal(log_pi, 0.0)
     np.testing.assert_allclose(tables.joint().sum(axis=(-1, -2)), 1.0)

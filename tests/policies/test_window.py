@@ -36,12 +36,15 @@ REAL = Encoding(2, None, (1.0, 2.0))
 def make_window(encoding, window, key, *, num_states=3, sharp=1.0):
     """A policy whose network has something to say."""
     hidden_key, window_key, noise_key = jax.random.split(key, 3)
-    sizes = {"num_states": num_states, **encoding._asdict(), "key": hidden_key}
     if encoding.num_observations is None:
-        hidden = MatrixPolicy(**sizes, hidden=8)
+        hidden = MatrixPolicy(num_states=num_states, encoding=encoding, hidden=8, key=hidden_key)
     else:
-        del sizes["observation_scale"]
-        hidden = TabularPolicy(**sizes)
+        hidden = TabularPolicy(
+            num_states=num_states,
+            num_actions=encoding.num_actions,
+            num_observations=encoding.num_observations,
+            key=hidden_key,
+        )
     policy = WindowPolicy(hidden, window=window, encoding=encoding, width=8, key=window_key)
     arrays, rest = eqx.partition((policy.window_logits, policy.window_layers), eqx.is_inexact_array)
     leaves, structure = jax.tree.flatten(arrays)
@@ -104,7 +107,7 @@ def test_the_filter_sums_over_all_paths(encoding, window):
         found = FilteredPolicy(policy).distributions(
             start, past, observations[:, None], actions[:, None]
         )
-        chances = np.exp(np.cumsum(found.log_probability(actions[:, None])[:, 0]))
+        chances = np.exp(np.cumsum(found.log_probability[:, 0]))
         np.testing.assert_allclose(chances, expected, rtol=1e-10)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from asmpg.environments import NMDP
 from asmpg.gradients import sampled_gradient
-from asmpg.policies import JointTabularPolicy, MLPPolicy, TabularPolicy, TimeIndexedPolicy
+from asmpg.policies import Encoding, JointTabularPolicy, MLPPolicy, TabularPolicy, TimeIndexedPolicy
 from asmpg.theory import Enumeration, enumerate_trajectories
 
 OBSERVATIONS = STATES = ACTIONS = 2
@@ -76,7 +76,13 @@ def make_policy(kind, key):
     makers = {
         "tabular": lambda key: TabularPolicy(**SIZES, key=key),
         "joint": lambda key: JointTabularPolicy(**SIZES, key=key),
-        "mlp": lambda key: MLPPolicy(**SIZES, hidden=3, activation="tanh", key=key),
+        "mlp": lambda key: MLPPolicy(
+            num_states=STATES,
+            encoding=Encoding(ACTIONS, OBSERVATIONS),
+            hidden=3,
+            activation="tanh",
+            key=key,
+        ),
     }
     name, _, timing = kind.partition(" ")
     if timing:

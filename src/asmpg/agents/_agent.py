@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from asmpg._support.checks import check_integer, check_number
 from asmpg.agents import _kernels
 from asmpg.agents._arguments import (
+    mask_batch,
     memory_batch,
     observation_batch,
     reward_batch,
@@ -25,7 +26,7 @@ from asmpg.agents.machine import Machine, Setting
 from asmpg.agents.machine.exports import network_of, write_network
 from asmpg.environments import AbstractFiniteEnvironment, Environment, Space
 from asmpg.exact import num_windows
-from asmpg.interop import Interface
+from asmpg.interop import ActionWriter, IntegerWriter, Interface, writer_of
 from asmpg.methods import Method
 from asmpg.policies import Actor, ASMPolicy, WindowPolicy, actor
 from asmpg.runs import RunConfig, save_checkpoint
@@ -144,6 +145,7 @@ class Agent:
         deterministic: bool = False,
         *,
         reward: ArrayLike | None = None,
+        action_masks: ArrayLike | None = None,
     ) -> tuple[Any, tuple[np.ndarray, ...]]:
         """The actions for one observation, or for a batch of `n`, and the memory to hand in next.
 
@@ -155,26 +157,31 @@ class Agent:
             deterministic: Take what is most probable instead of drawing; for an ASM policy, the
                 agent state as well as the action.
             reward: The rewards that came with the observations. ASM policies do not look at them.
+            action_masks: Which actions are allowed, as the environment says it: a truth value for
+                each action (for each value of each part), for each of the `n`.
 
         Returns:
-            The actions, `n` integers, or one for a single observation; and the new state: a tuple
-            of arrays with an entry for each of the `n`. That of an ASM policy holds agent states,
-            actions and the numbers of actions played.
+            The actions, `n` of them, or one for a single observation, as elements of the
+            environment's action space; and the new state: a tuple of arrays with an entry for each
+            of the `n`. That of an ASM policy holds agent states, actions and the numbers of actions
+            played.
         """
         observations, single = observation_batch(self._read(observation), self.observation_space)
         number = len(observations)
         memory = None if state is None else memory_batch(state, self._empty_memory, number)
+        actor = self._actors[bool(deterministic)]
         memory, actions = _act(
-            self._actors[bool(deterministic)],
+            actor,
             memory,
             start_batch(episode_start, number),
             observations,
             reward_batch(reward, number),
-            jnp.asarray(self._generator.random((number, 2), np.float32)),
+            mask_batch(action_masks, actor.head, number),
+            jnp.asarray(self._generator.random((number, actor.draws), np.float32)),
             jnp.asarray(self._generator.integers(2**31), jnp.int32),
         )
         after = tuple(np.asarray(leaf) for leaf in jax.tree.leaves(memory))
-        played = np.asarray(actions, np.int64) + self._first_action
+        played = self._writer.write(np.asarray(actions))
         return (played[0] if single else played), after
 
     def nu(
@@ -302,8 +309,16 @@ class Agent:
         return self._recipe.interface.reader.read_any(observation)
 
     @property
+    def _writer(self) -> ActionWriter:
+        if self._recipe is None:
+            return writer_of(self._actors[False].head.space)
+        return self._recipe.interface.writer
+
+    @property
     def _first_action(self) -> int:
-        return 0 if self._recipe is None else self._recipe.interface.first_action
+        """Machines and exports count actions from it."""
+        writer = self._writer
+        return writer.start if isinstance(writer, IntegerWriter) else 0
 
     @property
     def num_states(self) -> int:
@@ -348,14 +363,15 @@ def _act(
     start: Bool[Array, " n"],
     observations: Shaped[Array, "n *observation"],
     rewards: Float[Array, " n"],
-    uniforms: Float[Array, "n 2"],
+    masks: Bool[Array, "n M"] | None,
+    uniforms: Float[Array, "n draws"],
     seed: Int[Array, ""],
-) -> tuple[Any, Int[Array, " n"]]:
+) -> tuple[Any, Shaped[Array, "n *played"]]:
     keys = jax.random.split(jax.random.key(seed), len(observations))
     fresh = jax.vmap(actor.start)(keys)
     if memory is None:
         memory, start = fresh, jnp.ones_like(start)
     memory = jax.tree.map(lambda new, old: jax.vmap(jnp.where)(start, new, old), fresh, memory)
     rewards = jnp.where(start, 0.0, rewards)
-    after = jax.vmap(actor.act)(memory, observations, rewards, uniforms)
-    return after, after.action
+    after = jax.vmap(actor.act)(memory, observations, rewards, uniforms, masks)
+    return after, actor.head.play(after.action)

@@ -10,6 +10,7 @@ from jaxtyping import Array, Bool, Float, Shaped
 from numpy.typing import ArrayLike
 
 from asmpg.environments import Discrete, Space
+from asmpg.policies import ActionHead
 
 
 def observation_batch(
@@ -67,6 +68,26 @@ def reward_batch(reward: ArrayLike | None, number: int) -> Float[Array, " n"]:
             f"reward must have a finite number for each of {number} observations, got {reward!r}"
         )
     return jnp.asarray(array, float)
+
+
+def mask_batch(masks: ArrayLike | None, head: ActionHead, number: int) -> Bool[Array, "n M"] | None:
+    """The action masks of `number` episodes; a single one may lack the batch axis."""
+    if masks is None:
+        return None
+    given = np.asarray(masks)
+    if given.shape == (head.mask_size,) and number == 1:
+        given = given[None]
+    if given.shape != (number, head.mask_size) or given.dtype.kind not in "biu":
+        raise ValueError(
+            f"action_masks must have {head.mask_size} truth values for each of {number} "
+            f"observations, got {masks!r}"
+            if head.mask_size
+            else "action_masks must be None: real actions have none"
+        )
+    allowed = jnp.asarray(given.astype(bool))
+    if not bool(head.allows(allowed).all()):
+        raise ValueError(f"action_masks must allow some action, got {masks!r}")
+    return allowed
 
 
 def index(name: str, value: object, *, low: int = 0, high: int | None = None) -> Array:

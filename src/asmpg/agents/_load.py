@@ -14,6 +14,7 @@ from asmpg.agents._agent import Agent, Recipe
 from asmpg.environments import Discrete
 from asmpg.interop import Interface
 from asmpg.methods import Method
+from asmpg.policies import head_of
 from asmpg.runs import RunConfig, RunFolder, SeedStatus, Which, load_checkpoint, load_meta
 
 _NOT_AN_AGENT = "is not an agent, or is damaged"
@@ -111,7 +112,7 @@ def _with_learned(method: Method[Any], learner: Any, learned: Any) -> Any:
 
 def _check_sizes(method: Method[Any], interface: Interface, path: Path) -> None:
     """Refuse sizes for which the arrays in `path` cannot be enough, before any is allocated."""
-    space, actions = interface.observation_space, interface.num_actions
+    space, actions = interface.observation_space, head_of(interface.action_space).size
     symbols = space.n if isinstance(space, Discrete) else len(space.low)
     states = getattr(method, "num_states", None) or 1
     sizes = {"symbols": symbols, "actions": actions, "agent states": states}

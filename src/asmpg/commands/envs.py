@@ -120,7 +120,7 @@ def _summary(environment: Environment[Any]) -> str:
         seen = f"{space.n} symbols"
     else:
         seen = f"{len(space.low)} real" + ("s" if len(space.low) > 1 else "")
-    return f"{seen}, {environment.action_space.n} actions"
+    return f"{seen}, {len(environment.action_names)} actions"
 
 
 def _print_detail(environment: Environment[Any], values: Yardsticks) -> None:

@@ -18,6 +18,8 @@ from asmpg.environments._registry import make as make
 from asmpg.environments._registry import paper_sizes as paper_sizes
 from asmpg.environments._registry import register as register
 from asmpg.environments._registry import registered_names as registered_names
+from asmpg.environments._spaces import ActionSpace as ActionSpace
 from asmpg.environments._spaces import Box as Box
 from asmpg.environments._spaces import Discrete as Discrete
+from asmpg.environments._spaces import MultiDiscrete as MultiDiscrete
 from asmpg.environments._spaces import Space as Space

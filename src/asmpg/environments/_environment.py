@@ -2,6 +2,7 @@
 
 import abc
 import inspect
+import itertools
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
 import equinox as eqx
@@ -10,7 +11,7 @@ import jax.core
 import numpy as np
 from jaxtyping import Array, Bool, Float, Key, Shaped
 
-from asmpg.environments._spaces import Discrete, Space
+from asmpg.environments._spaces import ActionSpace, Discrete, MultiDiscrete, Space
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 State = TypeVar("State")
 Observation = Shaped[Array, "*observation"]
-Action = Shaped[Array, ""] | int | np.integer[Any]
+Action = Shaped[Array, "*action"] | int | np.integer[Any]
 #: Rewards over steps, all episodes together; or the mean return of an episode.
 Score = Literal["reward_per_step", "undiscounted_return"]
 
@@ -67,8 +68,23 @@ class Environment(eqx.Module, Generic[State]):
 
     @property
     @abc.abstractmethod
-    def action_space(self) -> Discrete:
+    def action_space(self) -> ActionSpace:
         """What `step` accepts."""
+
+    def action_mask(self, state: State) -> Bool[Array, " M"] | None:
+        """Which actions are allowed now, or `None` where all always are.
+
+        A truth value for each action; of a `MultiDiscrete` space, for each value of each part, one
+        part after another. At least one action must be allowed.
+        """
+        del state
+        return None
+
+    @property
+    def masked(self) -> bool:
+        """Whether it says which actions are allowed."""
+        _, state = jax.eval_shape(self.reset, jax.random.key(0))
+        return jax.eval_shape(self.action_mask, state) is not None
 
     @property
     @abc.abstractmethod
@@ -86,8 +102,14 @@ class Environment(eqx.Module, Generic[State]):
 
     @property
     def action_names(self) -> tuple[str, ...]:
-        """A word for each action."""
-        return tuple(str(action) for action in range(self.action_space.n))
+        """A word for each action; for each combination of parts, the last one counting fastest."""
+        space = self.action_space
+        if isinstance(space, Discrete):
+            return tuple(str(action) for action in range(space.n))
+        if isinstance(space, MultiDiscrete):
+            every = itertools.product(*map(range, space.sizes))
+            return tuple(",".join(map(str, parts)) for parts in every)
+        return ()
 
     def options(self) -> dict[str, Any]:
         """The constructor arguments that rebuild this environment."""
@@ -115,7 +137,8 @@ class Environment(eqx.Module, Generic[State]):
         if isinstance(action, jax.core.Tracer):
             return
         if not self.action_space.contains(action):
-            raise ValueError(
-                f"action must be an integer in [0, {self.action_space.n - 1}] for {self.name}, "
-                f"got {action}"
-            )
+            space = self.action_space
+            wanted = f"an element of {space}"
+            if isinstance(space, Discrete):
+                wanted = f"an integer in [0, {space.n - 1}]"
+            raise ValueError(f"action must be {wanted} for {self.name}, got {action}")

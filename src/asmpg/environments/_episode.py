@@ -19,13 +19,14 @@ class Episode:
 
     states: list[Any]
     observations: list[np.ndarray]
-    actions: list[int] = dataclasses.field(default_factory=list)
+    #: Integers, or arrays where actions are not `Discrete`.
+    actions: list[Any] = dataclasses.field(default_factory=list)
     rewards: list[float] = dataclasses.field(default_factory=list)
     terminated: bool = False
     truncated: bool = False
 
     def append(
-        self, state: Any, observation: np.ndarray, action: int, reward: float, terminated: bool
+        self, state: Any, observation: np.ndarray, action: Any, reward: float, terminated: bool
     ) -> None:
         self.states.append(state)
         self.observations.append(observation)
@@ -59,6 +60,7 @@ def random_episode(environment: Environment[Any], *, seed: int, steps: int) -> E
     episode = Episode([state], [np.asarray(observation)])
     while episode.steps < min(steps, environment.max_steps) and not episode.terminated:
         key, state, observation, action, reward, terminated = step(key, state)
-        episode.append(state, np.asarray(observation), int(action), float(reward), bool(terminated))
+        played = np.asarray(action)[()]
+        episode.append(state, np.asarray(observation), played, float(reward), bool(terminated))
     episode.truncated = episode.steps == environment.max_steps and not episode.terminated
     return episode

@@ -1,4 +1,4 @@
-"""What observations and actions may be: one of `n` symbols, or a real vector in a box."""
+"""What observations and actions may be: symbols, or a real vector in a box."""
 
 import dataclasses
 
@@ -32,6 +32,37 @@ class Discrete:
 
     def __str__(self) -> str:
         return f"Discrete({self.n})"
+
+
+@dataclasses.dataclass(frozen=True)
+class MultiDiscrete:
+    """Several integers, the `i`-th from 0 to `sizes[i] - 1`."""
+
+    sizes: tuple[int, ...]
+
+    def __post_init__(self):
+        if not self.sizes:
+            raise ValueError("sizes must have at least one number, got none")
+        for size in self.sizes:
+            check_integer("sizes", size, low=1)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (len(self.sizes),)
+
+    def sample(self, key: Key[Array, ""]) -> Array:
+        return jax.random.randint(key, self.shape, 0, jnp.asarray(self.sizes))
+
+    def contains(self, value: object) -> bool:
+        array = np.asarray(value)
+        return bool(
+            array.shape == self.shape
+            and array.dtype.kind in "iu"
+            and np.all((array >= 0) & (array < np.asarray(self.sizes)))
+        )
+
+    def __str__(self) -> str:
+        return f"MultiDiscrete({', '.join(map(str, self.sizes))})"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,4 +104,6 @@ class Box:
         return " × ".join(parts)
 
 
+#: Of observations.
 Space = Discrete | Box
+ActionSpace = Discrete | MultiDiscrete | Box

@@ -56,7 +56,7 @@ def _recall(environment: RecallTask[Any], discount: float) -> Yardsticks:
 
     optimum = worth(1.0)
     return Yardsticks(
-        random=worth(2 / environment.action_space.n - 1),
+        random=worth(2 / len(environment.action_names) - 1),
         memoryless_deterministic=None,
         memoryless=None,
         history_optimal=optimum,

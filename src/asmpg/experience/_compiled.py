@@ -146,10 +146,15 @@ def _play_whole(
         time: Int[Array, ""], stream: Stream, running: Bool[Array, " N"]
     ) -> tuple[Stream, dict[str, Any]]:
         act_key, environment_key = jax.random.split(jax.random.fold_in(step_key, time))
-        uniforms = jax.random.uniform(act_key, (num_episodes, 2))
-        memory = jax.vmap(actor.act)(stream.memory, stream.observation, stream.reward, uniforms)
+        uniforms = jax.random.uniform(act_key, (num_episodes, actor.draws))
+        masks = jax.vmap(environment.action_mask)(stream.state)
+        memory = jax.vmap(actor.act)(
+            stream.memory, stream.observation, stream.reward, uniforms, masks
+        )
         observation, state, reward, terminated = jax.vmap(environment.step)(
-            jax.random.split(environment_key, num_episodes), stream.state, memory.action
+            jax.random.split(environment_key, num_episodes),
+            stream.state,
+            actor.head.play(memory.action),
         )
         row = {
             "observations": stream.observation,
@@ -160,6 +165,7 @@ def _play_whole(
             "ended": terminated | (time + 1 >= limit),
             "valid": running,
             "memories": memory,
+            "masks": masks,
         }
         return Stream(state, observation, reward, stream.time, memory), row
 
@@ -198,10 +204,11 @@ def _step(
     environment: Environment[Any], actor: Actor[Any], stream: Stream, keys: Key[Array, "2"]
 ) -> tuple[Stream, dict[str, Any]]:
     act_key, environment_key = jax.random.split(keys[0])
-    uniforms = jax.random.uniform(act_key, (2,))
-    memory = actor.act(stream.memory, stream.observation, stream.reward, uniforms)
+    uniforms = jax.random.uniform(act_key, (actor.draws,))
+    mask = environment.action_mask(stream.state)
+    memory = actor.act(stream.memory, stream.observation, stream.reward, uniforms, mask)
     following, state, reward, terminated = environment.step(
-        environment_key, stream.state, memory.action
+        environment_key, stream.state, actor.head.play(memory.action)
     )
     time = stream.time + 1
     ended = terminated | (time >= environment.max_steps)
@@ -214,6 +221,7 @@ def _step(
         "terminated": terminated,
         "ended": ended,
         "memories": memory,
+        "masks": mask,
     }
     afresh = _begin(environment, actor, keys[1])
     onward = Stream(state, following, reward, time, memory)

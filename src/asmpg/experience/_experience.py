@@ -55,12 +55,13 @@ class Experience(eqx.Module):
     the episode terminated there, and whether it ended there, by termination or by the time limit.
     Rows that are not `valid` are padding and mean nothing.
 
-    `start` is the actor's memory before the first row, `memories` that after each step.
+    `start` is the actor's memory before the first row, `memories` that after each step. `masks`
+    say which actions were allowed, where the environment has any to say so.
     """
 
     observations: Shaped[Array, "T N *observation"]
     time: Int[Array, "T N"]
-    actions: Int[Array, "T N"]
+    actions: Shaped[Array, "T N *action"]
     rewards: Float[Array, "T N"]
     next_observations: Shaped[Array, "T N *observation"]
     terminated: Bool[Array, "T N"]
@@ -68,19 +69,22 @@ class Experience(eqx.Module):
     valid: Bool[Array, "T N"]
     start: Any
     memories: Any
+    masks: Bool[Array, "T N M"] | None = None
 
     @classmethod
     def from_episodes(
         cls,
         observations: Shaped[Array, "T N *observation"],
         states: Int[Array, "T N"],
-        actions: Int[Array, "T N"],
+        actions: Shaped[Array, "T N *action"],
         rewards: Float[Array, "T N"],
         valid: Bool[Array, "T N"],
+        masks: Bool[Array, "T N M"] | None = None,
     ) -> "Experience":
         """Whole episodes with agent states, one in each environment, none cut off by a limit."""
-        steps, number = actions.shape
-        time = jnp.broadcast_to(jnp.arange(steps, dtype=jnp.int32)[:, None], actions.shape)
+        steps, number = valid.shape
+        time = jnp.broadcast_to(jnp.arange(steps, dtype=jnp.int32)[:, None], valid.shape)
+        zero = jnp.zeros(number, jnp.int32)
         goes_on = jnp.concatenate([valid[1:], jnp.zeros_like(valid[:1])])
         return cls(
             observations,
@@ -91,8 +95,9 @@ class Experience(eqx.Module):
             ~goes_on,
             ~goes_on,
             valid,
-            AgentMemory.empty((number,)),
+            AgentMemory(zero, jnp.zeros_like(actions[0]), zero),
             AgentMemory(states, actions, time + 1),
+            masks,
         )
 
     @property
@@ -121,7 +126,7 @@ class Experience(eqx.Module):
         return self.valid.sum(axis=0, dtype=jnp.int32)
 
     @property
-    def previous_actions(self) -> Int[Array, "T N"]:
+    def previous_actions(self) -> Shaped[Array, "T N *action"]:
         """`a_{t-1}`; means nothing where an episode starts."""
         return jnp.concatenate([self.start.action[None], self.actions[:-1]])
 
@@ -132,7 +137,7 @@ class Experience(eqx.Module):
         Where the actor has no agent state, that of the pair is zero.
         """
         action = self.previous_actions
-        state = jnp.zeros_like(action)
+        state = jnp.zeros_like(self.time)
         if hasattr(self.memories, "state"):
             state = jnp.concatenate([self.start.state[None], self.memories.state[:-1]])
         window = windows_along(getattr(self.start, "window", None), self.observations, self.actions)
@@ -151,8 +156,9 @@ class Experience(eqx.Module):
 
     @property
     def finite(self) -> Bool[Array, ""]:
-        """Whether no observation and no reward is infinite or NaN."""
-        return all_finite((self.observations, self.rewards))
+        """Whether no observation and no reward is infinite or NaN, and some action allowed."""
+        finite = all_finite((self.observations, self.rewards))
+        return finite if self.masks is None else finite & self.masks.any(axis=-1).all()
 
 
 def all_finite(tree: Any) -> Bool[Array, ""]:

@@ -49,14 +49,25 @@ class HostPlayer:
         start: Bool[np.ndarray, " n"],
         observations: Shaped[np.ndarray, "n *observation"],
         rewards: Float[np.ndarray, " n"],
-        uniforms: Float[np.ndarray, "n 2"],
+        uniforms: Float[np.ndarray, "n draws"],
+        masks: Bool[np.ndarray, "n M"] | None,
         seed: int,
-    ) -> tuple[list[Array], Int[np.ndarray, " n"]]:
-        """The new memory and the actions; memory is lost where episodes `start`."""
-        memory, actions = self._act(
-            self._actor_leaves, memory, start, observations, rewards, uniforms, np.int32(seed)
+    ) -> tuple[list[Array], Shaped[np.ndarray, "n *action"], Shaped[np.ndarray, "n *played"]]:
+        """The new memory, the actions, and what is played; memory is lost where episodes `start`.
+
+        Actions are as the head writes them down.
+        """
+        memory, actions, played = self._act(
+            self._actor_leaves,
+            memory,
+            start,
+            observations,
+            rewards,
+            uniforms,
+            masks,
+            np.int32(seed),
         )
-        return memory, np.asarray(actions)
+        return memory, np.asarray(actions), np.asarray(played)
 
     def rebuilt(self, leaves: list[Any]) -> Any:
         """The memory that has these leaves."""
@@ -72,6 +83,7 @@ class HostPlayer:
 
         shape = jax.eval_shape(fresh, self._actor_leaves, np.int32(0))
         self._memory_structure = jax.tree.structure(shape)
+        self.draws = actor_of(self._actor_leaves).draws
 
         def begin(leaves: list[Array], seed: Int[Array, ""]) -> list[Array]:
             return jax.tree.leaves(fresh(leaves, seed))
@@ -82,17 +94,19 @@ class HostPlayer:
             start: Bool[Array, " n"],
             observations: Shaped[Array, "n *observation"],
             rewards: Float[Array, " n"],
-            uniforms: Float[Array, "n 2"],
+            uniforms: Float[Array, "n draws"],
+            masks: Bool[Array, "n M"] | None,
             seed: Int[Array, ""],
-        ) -> tuple[list[Array], Int[Array, " n"]]:
+        ) -> tuple[list[Array], Shaped[Array, "n *action"], Shaped[Array, "n *played"]]:
             before = jax.tree.map(
                 lambda new, old: jax.vmap(jnp.where)(start, new, old),
                 fresh(leaves, seed),
                 self.rebuilt(memory_leaves),
             )
             paid = jnp.where(start, 0.0, rewards)
-            after = jax.vmap(actor_of(leaves).act)(before, observations, paid, uniforms)
-            return jax.tree.leaves(after), after.action
+            actor = actor_of(leaves)
+            after = jax.vmap(actor.act)(before, observations, paid, uniforms, masks)
+            return jax.tree.leaves(after), after.action, actor.head.play(after.action)
 
         self._begin = jax.jit(begin)
         self._act = jax.jit(act)
@@ -113,7 +127,7 @@ class HostEnvironments:
     def begin(self, *, seeded: bool) -> None:
         """Start episodes everywhere; `seeded`, they depend on the stream drawn from alone."""
         seeds = self._generator.integers(2**31, size=self.driver.copies).tolist()
-        self._observations = self.driver.reset(seeds if seeded else None)
+        self._observations, self._masks = self.driver.reset(seeds if seeded else None)
         self._rewards = np.zeros(self.driver.copies, np.float32)
         self._start = np.ones(self.driver.copies, bool)
         self._time = np.zeros(self.driver.copies, np.int32)
@@ -192,15 +206,22 @@ class HostEnvironments:
     def _play(self) -> Iterator[Row]:
         """Step by step."""
         while True:
-            for uniform in self._generator.random((64, self.driver.copies, 2), np.float32):
-                yield self._step(uniform)
+            shape = (64, self.driver.copies, self.player.draws)
+            for uniforms in self._generator.random(shape, np.float32):
+                yield self._step(uniforms)
 
-    def _step(self, uniform: Shaped[np.ndarray, "n 2"]) -> Row:
+    def _step(self, uniforms: Float[np.ndarray, "n draws"]) -> Row:
         seed = self._draw_seed() if self._start.any() else 0
-        self._memory, actions = self.player.act(
-            self._memory, self._start, self._observations, self._rewards, uniform, seed
+        self._memory, actions, playing = self.player.act(
+            self._memory,
+            self._start,
+            self._observations,
+            self._rewards,
+            uniforms,
+            self._masks,
+            seed,
         )
-        step = self.driver.step(actions)
+        step = self.driver.step(playing)
         played = step.played
         row = {
             "observations": self._observations,
@@ -212,10 +233,11 @@ class HostEnvironments:
             "ended": step.ended | ~played,
             "valid": played,
             "memories": self._memory,
+            "masks": self._masks,
         }
         self._time = np.where(step.started, 0, self._time + 1).astype(np.int32)
         self._rewards = np.where(step.started, np.float32(0), step.rewards)
-        self._observations, self._start = step.observations, step.started
+        self._observations, self._start, self._masks = step.observations, step.started, step.masks
         return row
 
     def _draw_seed(self) -> int:

@@ -4,11 +4,17 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, Shaped
 
 from asmpg.experience import Experience
 from asmpg.gradients._sampled import Spread, entropy, gradient_over_steps, is_tabulated
-from asmpg.policies import ASMPolicy, KernelTables
+from asmpg.policies import (
+    ActionHead,
+    ASMPolicy,
+    KernelTables,
+    controls_of_action,
+    masked_controls,
+)
 
 #: Keeps a quotient finite where an action was all but impossible.
 _TINY = 1e-30
@@ -34,24 +40,28 @@ def marginal_gradient(
     """
     tabulated = is_tabulated(policy, tabulated)
     kernels = policy.tabulate() if tabulated else policy
-    moves, shares = _forward_backward(kernels, episodes, weights)
+    moves, shares = _forward_backward(policy.head, kernels, episodes, weights)
     num_episodes, steps = weights.shape[1], episodes.valid.sum()
 
+    head = policy.head
+
     def terms(kernels: Any, row: Any) -> tuple[Float[Array, " B"], Spread]:
-        past, observation, action, moves, shares = row
+        past, observation, action, mask, moves, shares = row
         log_nu = kernels.log_updates(past, observation)
         log_phi = kernels.log_controls(past, observation)
         before = moves.sum(axis=-1)
-        score = jnp.sum(shares * (log_nu + _of_action(log_phi, action)), axis=(-2, -1))
         pushed = jnp.sum(before * log_nu.mean(axis=-1), axis=-1)
-        pushed += _average(moves, log_phi.mean(axis=-1))
+        pushed += _average(moves, head.log_barrier(log_phi))
+        if mask is not None:
+            log_phi = masked_controls(head, log_phi, mask)
+        score = jnp.sum(shares * (log_nu + _of_action(head, log_phi, action)), axis=(-2, -1))
         value = score / num_episodes + barrier * pushed / steps
         spread = Spread(
-            jnp.sum(before * entropy(log_nu), axis=-1), _average(moves, entropy(log_phi))
+            jnp.sum(before * entropy(log_nu), axis=-1), _average(moves, head.entropy(log_phi))
         )
         return value, spread
 
-    rows = (episodes.past, episodes.observations, episodes.actions, moves, shares)
+    rows = (episodes.past, episodes.observations, episodes.actions, episodes.masks, moves, shares)
     return gradient_over_steps(policy, rows, episodes.valid, terms, tabulated=tabulated)
 
 
@@ -60,11 +70,14 @@ def beliefs_before(policy: ASMPolicy, episodes: Experience) -> Float[Array, "T N
 
     Rows after the end of an episode mean nothing.
     """
-    return _forward(policy.prepared(), episodes)[0]
+    return _forward(policy.head, policy.prepared(), episodes)[0]
 
 
 def _forward_backward(
-    kernels: ASMPolicy | KernelTables, episodes: Experience, weights: Float[Array, "T N"]
+    head: ActionHead,
+    kernels: ASMPolicy | KernelTables,
+    episodes: Experience,
+    weights: Float[Array, "T N"],
 ) -> tuple[Float[Array, "T N S S"], Float[Array, "T N S S"]]:
     """The moves of the agent state and their shares in the gradient.
 
@@ -78,7 +91,7 @@ def _forward_backward(
     share_t(i, s)   = c_{t-1}(i) L_t(i, s) gain_t(s)
     ```
     """
-    before, likelihoods = _forward(kernels, episodes)
+    before, likelihoods = _forward(head, kernels, episodes)
     moves = before[..., None] * likelihoods
     weights = jnp.where(episodes.valid, weights, 0.0)
 
@@ -97,17 +110,18 @@ def _forward_backward(
 
 
 def _forward(
-    kernels: ASMPolicy | KernelTables, episodes: Experience
+    head: ActionHead, kernels: ASMPolicy | KernelTables, episodes: Experience
 ) -> tuple[Float[Array, "T N S"], Float[Array, "T N S S"]]:
     """`c_{t-1}` and `L_t` as far as the longest episode goes, and zeros beyond."""
     past, longest = episodes.past, episodes.lengths.max()
-    shape = (*episodes.actions.shape, kernels.num_states)
-    first = jax.eval_shape(lambda: _likelihoods(kernels, episodes, past, jnp.zeros((), jnp.int32)))
+    shape = (*episodes.valid.shape, kernels.num_states)
+    zero = jnp.zeros((), jnp.int32)
+    first = jax.eval_shape(lambda: _likelihoods(head, kernels, episodes, past, zero))
     uniform = jnp.full(shape[1:], 1 / kernels.num_states, first.dtype)
 
     def step(carry: tuple[Any, ...]) -> tuple[Any, ...]:
         time, belief, beliefs, likelihoods = carry
-        likelihood = _likelihoods(kernels, episodes, past, time)
+        likelihood = _likelihoods(head, kernels, episodes, past, time)
         after = jnp.einsum("ni,nis->ns", belief, likelihood)
         probability = jnp.maximum(after.sum(axis=-1), _TINY)
         beliefs = beliefs.at[time].set(belief)
@@ -115,7 +129,7 @@ def _forward(
         return time + 1, after / probability[:, None], beliefs, likelihoods
 
     start = (
-        jnp.zeros((), jnp.int32),
+        zero,
         uniform,
         jnp.zeros(shape, first.dtype),
         jnp.zeros((*shape, shape[-1]), first.dtype),
@@ -125,22 +139,33 @@ def _forward(
 
 
 def _likelihoods(
-    kernels: ASMPolicy | KernelTables, episodes: Experience, past: Any, time: Int[Array, ""]
+    head: ActionHead,
+    kernels: ASMPolicy | KernelTables,
+    episodes: Experience,
+    past: Any,
+    time: Int[Array, ""],
 ) -> Float[Array, "N S S"]:
-    """`nu(s | i, a_{t-1}, o_t) phi(a_t | s)` of one step."""
-    past, observation, action = jax.tree.map(
-        lambda rows: rows[time], (past, episodes.observations, episodes.actions)
-    )
+    """`nu(s | i, a_{t-1}, o_t) phi(a_t | s)` of one step, up to a factor of its own.
+
+    Densities may be too large or too small to be written down: the largest becomes 1.
+    """
+    rows = (past, episodes.observations, episodes.actions, episodes.masks)
+    past, observation, action, mask = jax.tree.map(lambda rows: rows[time], rows)
     log_nu = kernels.log_updates(past, observation)
-    return jnp.exp(log_nu + _of_action(kernels.log_controls(past, observation), action))
+    log_phi = kernels.log_controls(past, observation)
+    if mask is not None:
+        log_phi = masked_controls(head, log_phi, mask)
+    log_taken = _of_action(head, log_phi, action)
+    return jnp.exp(log_nu + log_taken - log_taken.max(axis=(-2, -1), keepdims=True))
 
 
 def _of_action(
-    log_phi: Float[Array, "B S A"] | Float[Array, "B S S A"], action: Int[Array, " B"]
+    head: ActionHead,
+    log_phi: Float[Array, "B S A"] | Float[Array, "B S S A"],
+    action: Shaped[Array, "B *action"],
 ) -> Float[Array, "B 1 S"] | Float[Array, "B S S"]:
     """`log phi(action | s)`, with an axis for the state before."""
-    chosen = action.reshape(-1, *(1,) * (log_phi.ndim - 1))
-    row = jnp.take_along_axis(log_phi, chosen, axis=-1)[..., 0]
+    row = controls_of_action(head, log_phi, action)
     return row[:, None, :] if row.ndim == 2 else row
 
 

@@ -120,19 +120,24 @@ def sampled_gradient(
     """
     num_episodes, steps = weights.shape[1], episodes.valid.sum()
 
+    head = policy.head
+
     def terms(kernels: Any, row: Any) -> tuple[Float[Array, " B"], Spread]:
-        memory, observation, state, action, weight = row
+        memory, observation, state, action, mask, weight = row
         log_nu, log_phi = kernels.log_rows(memory, observation, state)
-        score = log_probability(log_nu, log_phi, state, action)
-        pushed = log_nu.mean(axis=-1) + log_phi.mean(axis=-1)
+        pushed = log_nu.mean(axis=-1) + head.log_barrier(log_phi)
+        if mask is not None:
+            log_phi = head.masked(log_phi, mask)
+        score = log_probability(head, log_nu, log_phi, state, action)
         value = weight * score / num_episodes + barrier * pushed / steps
-        return value, Spread(entropy(log_nu), entropy(log_phi))
+        return value, Spread(entropy(log_nu), head.entropy(log_phi))
 
     rows = (
         episodes.past,
         episodes.observations,
         episodes.memories.state,
         episodes.actions,
+        episodes.masks,
         weights,
     )
     return gradient_over_steps(

@@ -11,7 +11,15 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Key
 
 from asmpg._support.checks import check_integer
-from asmpg.environments import Action, Box, Discrete, Environment, Observation, Space
+from asmpg.environments import (
+    Action,
+    ActionSpace,
+    Box,
+    Discrete,
+    Environment,
+    Observation,
+    Space,
+)
 
 #: Where neither the parameters nor the caller limit the length of an episode.
 _MOST_STEPS = 1000
@@ -33,7 +41,7 @@ class GymnaxEnvironment(Environment[Any]):
     params: Any
     max_steps: int = eqx.field(static=True)
     _observations: Space = eqx.field(static=True)
-    _actions: Discrete = eqx.field(static=True)
+    _actions: ActionSpace = eqx.field(static=True)
 
     def __init__(self, inner: Any, params: Any = None, *, max_steps: int | None = None):
         """`params` default to the environment's own."""
@@ -77,8 +85,8 @@ class GymnaxEnvironment(Environment[Any]):
         return self._observations
 
     @property
-    def action_space(self) -> Discrete:
-        """A number of actions."""
+    def action_space(self) -> ActionSpace:
+        """One of several actions, or a real vector."""
         return self._actions
 
     @property
@@ -177,7 +185,15 @@ def _observation_space(space: Any) -> Space:
     return Box(tuple(low.tolist()), tuple(high.tolist()))
 
 
-def _action_space(space: Any) -> Discrete:
-    if not hasattr(space, "n"):
-        raise ValueError(f"actions must be of a discrete space with n, got {space!r}")
-    return Discrete(int(space.n))
+def _action_space(space: Any) -> ActionSpace:
+    if hasattr(space, "n"):
+        return Discrete(int(space.n))
+    low, high = (
+        np.broadcast_to(getattr(space, name, np.nan), getattr(space, "shape", ())).ravel()
+        for name in ("low", "high")
+    )
+    if not (np.isfinite(low).all() and np.isfinite(high).all() and (low < high).all()):
+        raise ValueError(
+            f"actions must be of a space with n, or with finite low and high, got {space!r}"
+        )
+    return Box(tuple(low.astype(float).tolist()), tuple(high.astype(float).tolist()))

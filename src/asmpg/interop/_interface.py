@@ -11,7 +11,8 @@ from jaxtyping import Shaped
 from numpy.typing import ArrayLike
 
 from asmpg._support.checks import check_integer, check_number
-from asmpg.environments import Box, Discrete, Environment, Space
+from asmpg.environments import ActionSpace, Box, Discrete, Environment, Space
+from asmpg.interop._writers import ActionWriter, writer_from_dict, writer_of
 
 #: Up to so many combinations of symbols are one symbol; more are written out as a real vector.
 MOST_SYMBOLS = 500
@@ -229,11 +230,12 @@ class Interface:
 
     name: str
     reader: ObservationReader
-    num_actions: int
+    writer: ActionWriter
     max_steps: int
-    first_action: int = 0
     on_host: bool = False
     by_name: bool = True
+    #: Whether it says which actions are allowed.
+    masked: bool = False
 
     @classmethod
     def of(cls, environment: Environment[Any], *, by_name: bool = False) -> "Interface":
@@ -241,15 +243,29 @@ class Interface:
         return cls(
             environment.name,
             reader_of(environment.observation_space),
-            environment.action_space.n,
+            writer_of(environment.action_space),
             environment.max_steps,
             by_name=by_name,
+            masked=environment.masked,
         )
 
     @property
     def observation_space(self) -> Space:
         """What observations are read as."""
         return self.reader.space
+
+    @property
+    def action_space(self) -> ActionSpace:
+        """What policies choose from."""
+        return self.writer.space
+
+    @property
+    def num_actions(self) -> int:
+        """The number of actions; a `ValueError` where they are not one of `n`."""
+        space = self.action_space
+        if not isinstance(space, Discrete):
+            raise ValueError(f"actions of {self.name} must be Discrete here, got {space}")
+        return space.n
 
     @property
     def num_observations(self) -> int | None:
@@ -260,22 +276,24 @@ class Interface:
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it."""
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        return fields | {"reader": self.reader.to_dict()}
+        return fields | {"reader": self.reader.to_dict(), "writer": self.writer.to_dict()}
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> "Interface":
         """The opposite of `to_dict`."""
         try:
             name = stored["name"]
-            interface = cls(**{**stored, "reader": reader_from_dict(stored["reader"])})
+            parts = {
+                "reader": reader_from_dict(stored["reader"]),
+                "writer": writer_from_dict(stored["writer"]),
+            }
+            interface = cls(**{**stored, **parts})
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"interface cannot be read: {error}") from None
         if not isinstance(name, str):
             raise ValueError(f"name of the interface must be text, got {name!r}")
-        check_integer("num_actions", interface.num_actions, low=1, high=MOST_VALUES)
         check_integer("max_steps", interface.max_steps, low=1, high=2**31 - 1)
-        check_integer("first_action", interface.first_action, low=-(2**31), high=2**31 - 1)
-        for name in ("on_host", "by_name"):
+        for name in ("on_host", "by_name", "masked"):
             if not isinstance(getattr(interface, name), bool):
                 raise ValueError(f"{name} must be true or false, got {getattr(interface, name)!r}")
         return interface

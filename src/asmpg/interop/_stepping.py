@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float, Shaped
 
 from asmpg.environments import Discrete
 from asmpg.interop._interface import Interface
+from asmpg.interop._writers import mask_size
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,24 +29,31 @@ class HostStep:
     ended: Bool[np.ndarray, " n"]
     observations: Shaped[np.ndarray, "n *observation"]
     started: Bool[np.ndarray, " n"]
+    #: What may be played next, where the environment says so.
+    masks: Bool[np.ndarray, "n M"] | None = None
 
 
 class HostDriver(abc.ABC):
     """Resets and steps `copies` environments together.
 
-    Observations are read, actions counted from 0. Whatever the environment raises, and numbers that
-    are not finite, become a `TrainingError`.
+    Observations are read, actions written by the driver. Whatever the environment raises, and
+    numbers that are not finite, become a `TrainingError`.
     """
 
     name: str
     copies: int
 
     @abc.abstractmethod
-    def reset(self, seeds: Sequence[int] | None = None) -> Shaped[np.ndarray, "n *observation"]:
-        """Start an episode in every copy; with `seeds`, all that follows depends on them alone."""
+    def reset(
+        self, seeds: Sequence[int] | None = None
+    ) -> tuple[Shaped[np.ndarray, "n *observation"], Bool[np.ndarray, "n M"] | None]:
+        """Start an episode in every copy: the first observations, and what may be played.
+
+        With `seeds`, all that follows depends on them alone.
+        """
 
     @abc.abstractmethod
-    def step(self, actions: Shaped[np.ndarray, " n"]) -> HostStep:
+    def step(self, actions: Shaped[np.ndarray, "n *action"]) -> HostStep:
         """Play one action in each copy."""
 
     @abc.abstractmethod
@@ -63,14 +71,19 @@ class BlankDriver(HostDriver):
         space = interface.observation_space
         kind = np.int32 if isinstance(space, Discrete) else np.float32
         self._blank = np.zeros((copies, *space.shape), kind)
+        self._masks = None
+        if interface.masked:
+            self._masks = np.ones((copies, mask_size(interface.action_space)), bool)
 
-    def reset(self, seeds: Sequence[int] | None = None) -> Shaped[np.ndarray, "n *observation"]:
-        return self._blank
+    def reset(
+        self, seeds: Sequence[int] | None = None
+    ) -> tuple[Shaped[np.ndarray, "n *observation"], Bool[np.ndarray, "n M"] | None]:
+        return self._blank, self._masks
 
-    def step(self, actions: Shaped[np.ndarray, " n"]) -> HostStep:
+    def step(self, actions: Shaped[np.ndarray, "n *action"]) -> HostStep:
         true, blank = np.ones(self.copies, bool), self._blank
         rewards = np.zeros(self.copies, np.float32)
-        return HostStep(true, blank, rewards, true, true, blank, true)
+        return HostStep(true, blank, rewards, true, true, blank, true, self._masks)
 
     def close(self) -> None:
         pass

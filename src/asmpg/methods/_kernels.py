@@ -20,6 +20,7 @@ from asmpg.interop import Interface
 from asmpg.policies import (
     Activation,
     ASMPolicy,
+    Categorical,
     Encoding,
     JointTabularPolicy,
     MatrixPolicy,
@@ -27,6 +28,7 @@ from asmpg.policies import (
     Number,
     TabularPolicy,
     WindowPolicy,
+    head_of,
     window_size,
 )
 
@@ -35,15 +37,15 @@ def encoding_of(
     interface: Interface, scale: tuple[float, ...] | None, *, default: float = 1.0
 ) -> Encoding:
     """That of an environment; real components are divided by `scale`, or all by `default`."""
-    space, num_actions = interface.observation_space, interface.num_actions
+    space, head = interface.observation_space, head_of(interface.action_space)
     if isinstance(space, Discrete):
-        return Encoding(num_actions, space.n)
+        return Encoding(head, space.n)
     scale = scale or (default,) * len(space.low)
     if len(scale) != len(space.low):
         raise ValueError(f"observation_scale must have {len(space.low)} numbers, got {len(scale)}")
     if min(scale) <= 0:
         raise ValueError(f"observation_scale must be greater than 0, got {min(scale):g}")
-    return Encoding(num_actions, None, scale)
+    return Encoding(head, None, scale)
 
 
 PolicyKind = Literal["auto", "mlp", "tabular", "joint", "matrix"]
@@ -121,9 +123,11 @@ def _hidden_maker(
     bias: Float[Array, "S S"] | None,
 ) -> Callable[[Key[Array, ""]], ASMPolicy]:
     """The kernels without a window."""
+    head = encoding.head
+    finite = encoding.num_observations is not None and isinstance(head, Categorical)
     if kind == "auto":
-        kind = "matrix" if encoding.num_observations is None else "tabular"
-    sizes = {"num_states": states, **encoding._asdict()}
+        kind = "tabular" if finite else "matrix"
+    sizes = {"num_states": states, "encoding": encoding}
     start = {"nu_scale": nu_scale, "bias": bias}
     _check_table(kind, states, encoding, hidden or _HIDDEN)
     paper = paper_sizes(interface.name)
@@ -134,13 +138,22 @@ def _hidden_maker(
     if kind == "matrix":
         options = {**sizes, **start, "hidden": hidden or _HIDDEN}
         return lambda key: MatrixPolicy(**options, key=key)
-    if encoding.num_observations is None:
+    if not finite:
+        lacking = ("observations", "shows", interface.observation_space)
+        if encoding.num_observations is not None:
+            lacking = ("actions", "takes", interface.action_space)
         raise ValueError(
-            f"policy={kind!r} needs discrete observations; {interface.name} shows "
-            f"{interface.observation_space}; use policy='matrix' or 'mlp'"
+            f"policy={kind!r} needs discrete {lacking[0]}; {interface.name} {lacking[1]} "
+            f"{lacking[2]}; use policy='matrix' or 'mlp'"
         )
+    assert isinstance(head, Categorical)
     table = TabularPolicy if kind == "tabular" else JointTabularPolicy
-    del sizes["observation_scale"]
+    sizes = {
+        "num_states": states,
+        "num_actions": head.n,
+        "num_observations": encoding.num_observations,
+        "parts": head.parts,
+    }
     return lambda key: table(**sizes, **start, key=key)
 
 
@@ -186,15 +199,16 @@ def _check_window(
             f"{interface.name}, got {window}"
         )
     inputs = window_size(encoding, window)
-    size = 4 * (inputs * width + width * num_states * encoding.num_actions)
+    outputs = num_states * encoding.head.size
+    size = 4 * (inputs * width + width * outputs)
     if window == 1 and encoding.num_observations is not None:
-        size = 4 * encoding.num_observations * num_states * encoding.num_actions
+        size = 4 * encoding.num_observations * outputs
     # Every step of a rollout is shown its own window.
     size = max(size, 4 * inputs * _STEPS_AT_ONCE)
     if size > _MOST_BYTES:
         raise ValueError(
             f"window must be smaller, got {window}: with {encoding.observation_size:,} numbers an "
-            f"observation and {encoding.num_actions:,} actions it would take "
+            f"observation and {encoding.action_size:,} an action it would take "
             f"{size / 2**30:,.0f} GiB, at most {_MOST_BYTES / 2**30:.0f} GiB is accepted; make the "
             "observations a few real features, or do without it (window=0)"
         )
@@ -205,7 +219,7 @@ def _check_table(kind: PolicyKind, num_states: int, encoding: Encoding, hidden: 
 
     Any kernels of finite observations are tabulated to play.
     """
-    actions, observations = encoding.num_actions, encoding.num_observations
+    actions, observations = encoding.num_actions or 1, encoding.num_observations
     inputs = (observations or 0) * (actions if kind == "joint" else 1)
     if kind == "matrix":
         inputs = max(inputs, hidden)

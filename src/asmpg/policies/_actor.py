@@ -5,8 +5,9 @@ from typing import Generic, TypeVar
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, Key, Shaped
+from jaxtyping import Array, Bool, Float, Int, Key, Shaped
 
+from asmpg.policies._heads import ActionHead, Categorical, draw
 from asmpg.policies._kernel_tables import AgentMemory, input_index
 from asmpg.policies._policy import ASMPolicy
 
@@ -16,8 +17,16 @@ Memory = TypeVar("Memory")
 class Actor(eqx.Module, Generic[Memory]):
     """What plays: a memory that starts anew with each episode, and a way to act on it.
 
-    Memories have a field `action`, the action chosen last.
+    Memories have a field `action`, the action chosen last, as the `head` writes actions down.
     """
+
+    #: What actions are.
+    head: eqx.AbstractVar[ActionHead]
+
+    @property
+    def draws(self) -> int:
+        """How many uniform random numbers a step takes: one for the memory, then for the action."""
+        return 1 + self.head.draws
 
     @abc.abstractmethod
     def start(self, key: Key[Array, ""]) -> Memory:
@@ -29,11 +38,13 @@ class Actor(eqx.Module, Generic[Memory]):
         memory: Memory,
         observation: Shaped[Array, "*observation"],
         reward: Float[Array, ""],
-        uniforms: Float[Array, "2"],
+        uniforms: Float[Array, " draws"],
+        mask: Bool[Array, " M"] | None = None,
     ) -> Memory:
         """Take in `observation` and the `reward` that came with it, and choose an action.
 
-        All chance comes from `uniforms`; at the start of an episode `reward` is zero.
+        All chance comes from `uniforms`; at the start of an episode `reward` is zero. An action
+        that `mask` forbids is never chosen.
         """
 
 
@@ -43,7 +54,8 @@ class AgentMemoryActor(Actor[AgentMemory]):
     def start(self, key: Key[Array, ""]) -> AgentMemory:
         """The dummy pair `(s_0, a_0)`."""
         del key
-        return AgentMemory.empty()
+        zero = jnp.zeros((), jnp.int32)
+        return AgentMemory(zero, self.head.blank(), zero)
 
 
 class ASMActor(AgentMemoryActor):
@@ -59,44 +71,50 @@ class ASMActor(AgentMemoryActor):
         """The distribution of the next agent state."""
 
     @abc.abstractmethod
-    def phi(
+    def log_phi(
         self,
         memory: AgentMemory,
         observation: Shaped[Array, "*observation"],
         state: Int[Array, ""],
     ) -> Float[Array, " A"]:
-        """The distribution of the action in agent state `state`."""
+        """The distribution of the action in agent state `state`, as the head takes it."""
 
     def act(
         self,
         memory: AgentMemory,
         observation: Shaped[Array, "*observation"],
         reward: Float[Array, ""],
-        uniforms: Float[Array, "2"],
+        uniforms: Float[Array, " draws"],
+        mask: Bool[Array, " M"] | None = None,
     ) -> AgentMemory:
         """Draw `S_t` and `A_t`; they are the memory of the next step. Rewards are not looked at."""
         del reward
         state = draw(self.nu(memory, observation), uniforms[0], greedy=self.greedy)
-        probabilities = self.phi(memory, observation, state)
-        action = draw(probabilities, uniforms[1], greedy=self.greedy)
+        log_phi = self.log_phi(memory, observation, state)
+        action = draw_action(self.head, log_phi, uniforms, mask, greedy=self.greedy)
         return memory.after(state, action, observation)
 
 
-def draw(
-    probabilities: Float[Array, " n"], uniform: Float[Array, ""], *, greedy: bool = False
-) -> Int[Array, ""]:
-    """Draw an index by inverse distribution function, or take the most probable one."""
-    if greedy:
-        return jnp.argmax(probabilities).astype(jnp.int32)
-    # The last threshold is left out, so that rounding can never step past the last outcome.
-    return jnp.sum(uniform >= jnp.cumsum(probabilities)[:-1], dtype=jnp.int32)
+def draw_action(
+    head: ActionHead,
+    numbers: Float[Array, " P"],
+    uniforms: Float[Array, " draws"],
+    mask: Bool[Array, " M"] | None,
+    *,
+    greedy: bool,
+) -> Shaped[Array, "*action"]:
+    """An action that `mask` allows; the first uniform number belongs to the memory."""
+    numbers = head.normalise(numbers) if mask is None else head.masked(numbers, mask)
+    return head.draw(numbers, uniforms[1:], greedy=greedy)
 
 
 class TableActor(ASMActor):
     """Acts by look-up in the tabulated kernels."""
 
     nu_table: Float[Array, "time X S"]
+    #: Logarithms.
     phi_table: Float[Array, "time X1 S A"]
+    head: Categorical = eqx.field(static=True)
     num_observations: int = eqx.field(static=True)
     greedy: bool = eqx.field(static=True)
 
@@ -104,7 +122,7 @@ class TableActor(ASMActor):
         """The row of the input."""
         return self.nu_table[self._time(memory), self._input(memory, observation)]
 
-    def phi(
+    def log_phi(
         self, memory: AgentMemory, observation: Int[Array, ""], state: Int[Array, ""]
     ) -> Float[Array, " A"]:
         """The row of the agent state."""
@@ -131,6 +149,10 @@ class NetworkActor(ASMActor):
     phi_table: Float[Array, "S A"] | None
     greedy: bool = eqx.field(static=True)
 
+    @property
+    def head(self) -> ActionHead:
+        return self.policy.head
+
     def start(self, key: Key[Array, ""]) -> AgentMemory:
         """The dummy pair `(s_0, a_0)`, and an empty window where the policy has one."""
         empty = super().start(key)
@@ -142,7 +164,7 @@ class NetworkActor(ASMActor):
         """`nu`, evaluated."""
         return jnp.exp(self.policy.log_nu(memory, observation))
 
-    def phi(
+    def log_phi(
         self,
         memory: AgentMemory,
         observation: Shaped[Array, "*observation"],
@@ -151,7 +173,7 @@ class NetworkActor(ASMActor):
         """`phi`, evaluated beforehand where the policy is factored."""
         if self.phi_table is not None:
             return self.phi_table[state]
-        return jnp.exp(self.policy.log_phi(memory, observation)[state])
+        return self.policy.log_phi(memory, observation)[state]
 
 
 def actor(policy: ASMPolicy, *, greedy: bool = False) -> ASMActor:
@@ -159,13 +181,15 @@ def actor(policy: ASMPolicy, *, greedy: bool = False) -> ASMActor:
     if policy.tabulates:
         tables = policy.tabulate()
         assert policy.num_observations is not None
+        assert isinstance(policy.head, Categorical)
         return TableActor(
             nu_table=jnp.exp(tables.log_nu),
-            phi_table=jnp.exp(tables.log_phi),
+            phi_table=tables.log_phi,
+            head=policy.head,
             num_observations=policy.num_observations,
             greedy=greedy,
         )
     phi_table = None
     if policy.factored:
-        phi_table = jnp.exp(policy.control_table())
+        phi_table = policy.control_table()
     return NetworkActor(policy=policy, phi_table=phi_table, greedy=greedy)

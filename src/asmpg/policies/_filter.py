@@ -5,9 +5,10 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, Key, Shaped
+from jaxtyping import Array, Bool, Float, Int, Key, Shaped
 
-from asmpg.policies._actor import Actor, draw
+from asmpg.policies._actor import Actor
+from asmpg.policies._heads import ActionHead, Categorical, draw
 from asmpg.policies._kernel_tables import AgentMemory, KernelTables, Window
 from asmpg.policies._policy import ASMPolicy
 
@@ -15,15 +16,31 @@ from asmpg.policies._policy import ASMPolicy
 class ActionDistributions(eqx.Module):
     """The distributions of actions along `N` histories of `T` steps, and the memories before."""
 
-    #: `log p(a_t | history)` for every action.
-    log_probabilities: Float[Array, "T N A"]
+    #: `log p(a_t | history)` of the actions played, or the logarithm of a density.
+    log_probability: Float[Array, "T N"]
+    #: Of a mixture that has no formula for it, the mean entropy of its components.
+    entropy: Float[Array, "T N"]
     #: What is remembered before each observation, and after each action.
     before: Float[Array, "T N F"]
     after: Float[Array, "T N F"]
+    #: `log p(a | history)` for every action, where they are finitely many.
+    log_probabilities: Float[Array, "T N A"] | None = None
 
-    def log_probability(self, actions: Int[Array, "T N"]) -> Float[Array, "T N"]:
-        """`log p(a_t | history)` of the actions played."""
-        return jnp.take_along_axis(self.log_probabilities, actions[..., None], axis=-1)[..., 0]
+    @classmethod
+    def of_numbers(
+        cls,
+        head: ActionHead,
+        numbers: Float[Array, "T N P"],
+        actions: Shaped[Array, "T N *action"],
+        before: Float[Array, "T N F"],
+        after: Float[Array, "T N F"],
+        masks: Bool[Array, "T N M"] | None = None,
+    ) -> "ActionDistributions":
+        """Of a policy that has no agent state: one distribution at each step."""
+        numbers = head.normalise(numbers) if masks is None else head.masked(numbers, masks)
+        every = numbers if isinstance(head, Categorical) else None
+        taken, entropy = head.log_probability(numbers, actions), head.entropy(numbers)
+        return cls(taken, entropy, before, after, every)
 
 
 #: Keeps a belief a distribution where every probability has been rounded to zero.
@@ -34,59 +51,71 @@ class FilterMemory(eqx.Module):
     """The belief `c_{t-1}` over agent states, the last action, the number of actions played."""
 
     belief: Float[Array, "*batch S"]
-    action: Int[Array, "*batch"]
+    action: Shaped[Array, "*batch_and_action"]
     time: Int[Array, "*batch"]
     window: Window | None = None
 
     @classmethod
     def empty(
-        cls, num_states: int, batch: tuple[int, ...] = (), window: Window | None = None
+        cls,
+        num_states: int,
+        head: ActionHead,
+        batch: tuple[int, ...] = (),
+        window: Window | None = None,
     ) -> "FilterMemory":
         """Before the first observation, when there is no agent state to believe in."""
-        zero = jnp.zeros(batch, jnp.int32)
         uniform = jnp.full((*batch, num_states), 1 / num_states, jnp.result_type(float))
-        return cls(uniform, zero, zero, window)
+        return cls(uniform, head.blank(batch), jnp.zeros(batch, jnp.int32), window)
 
     @property
     def past(self) -> AgentMemory:
         """What `nu` is asked about, but for the agent state."""
-        return AgentMemory(jnp.zeros_like(self.action), self.action, self.time, self.window)
+        return AgentMemory(jnp.zeros_like(self.time), self.action, self.time, self.window)
 
 
 class FilterActor(Actor[FilterMemory]):
     """Acts by filtering: `A_t` from `p_t`, no agent state is drawn."""
 
     kernels: ASMPolicy | KernelTables
+    head: ActionHead = eqx.field(static=True)
     #: Take the most probable action instead of drawing it.
     greedy: bool = eqx.field(static=True)
 
     def start(self, key: Key[Array, ""]) -> FilterMemory:
         """The memory of one who has seen nothing."""
         del key
-        return FilterMemory.empty(self.kernels.num_states, window=self.kernels.empty_window())
+        kernels = self.kernels
+        return FilterMemory.empty(kernels.num_states, self.head, window=kernels.empty_window())
 
     def act(
         self,
         memory: FilterMemory,
         observation: Shaped[Array, "*observation"],
         reward: Float[Array, ""],
-        uniforms: Float[Array, "2"],
+        uniforms: Float[Array, " draws"],
+        mask: Bool[Array, " M"] | None = None,
     ) -> FilterMemory:
         """Draw `A_t` and condition the belief on it. Rewards are not looked at."""
         del reward
-        joint = _joint(
-            memory.belief,
-            self.kernels.updates(memory.past, observation),
-            jnp.exp(self.kernels.log_controls(memory.past, observation)),
-        )
-        action = draw(joint.sum(axis=0), uniforms[1], greedy=self.greedy)
+        nu = self.kernels.updates(memory.past, observation)
+        log_phi = self.kernels.log_controls(memory.past, observation)
+        if mask is not None:
+            log_phi = masked_controls(self.head, log_phi, mask)
+        if log_phi.ndim > nu.ndim:
+            joint = jnp.einsum("i,is,isa->sa", memory.belief, nu, jnp.exp(log_phi))
+            action = draw(joint.sum(axis=0), uniforms[1], greedy=self.greedy)
+            mass = joint[:, action]
+        else:
+            now = memory.belief @ nu
+            action = self.head.draw_from_mixture(now, log_phi, uniforms, greedy=self.greedy)
+            mass = now * _likelihoods(self.head, log_phi, action)[0]
         after = memory.past.after(memory.past.state, action, observation)
-        return FilterMemory(_normalised(joint[:, action]), action, after.time, after.window)
+        return FilterMemory(_normalised(mass), action, after.time, after.window)
 
 
 def filter_actor(policy: ASMPolicy, *, greedy: bool = False) -> FilterActor:
     """Make `policy` ready to act by filtering."""
-    return FilterActor(policy.prepared(), greedy)
+    return FilterActor(policy.prepared(), policy.head, greedy)
 
 
 def filter_actions(
@@ -94,25 +123,34 @@ def filter_actions(
     belief: Float[Array, "N S"],
     past: AgentMemory,
     observations: Shaped[Array, "T N *observation"],
-    actions: Int[Array, "T N"],
+    actions: Shaped[Array, "T N *action"],
+    masks: Bool[Array, "T N M"] | None = None,
+    *,
+    head: ActionHead | None = None,
 ) -> ActionDistributions:
     """Run the filter along `N` histories of `T` steps, from the beliefs given.
 
     `past` has a row for each step: the action before it and the number of actions played in its
     episode; its agent states are not looked at. Where it is `first`, an episode starts and the
     belief before it is forgotten, by the gradient as well. What is remembered are beliefs:
-    `c_{t-1}` before each observation and `c_t` after each action.
+    `c_{t-1}` before each observation and `c_t` after each action. `head` is that of the kernels,
+    unless they are tables of actions that have parts.
     """
+    head = head or kernels.head
     nu = kernels.updates(past, observations)
-    phi = jnp.exp(kernels.log_controls(past, observations))
-    if phi.ndim > nu.ndim:
+    log_phi = kernels.log_controls(past, observations)
+    if masks is not None:
+        log_phi = masked_controls(head, log_phi, masks)
+    moves = likelihood = None
+    top = jnp.zeros(past.time.shape, belief.dtype)
+    if log_phi.ndim > nu.ndim:
         # The action depends on the agent state before as well: it is one step with that after.
-        nu, phi = nu[..., None] * phi, None
-    taken = jnp.take_along_axis(
-        nu if phi is None else phi,
-        actions.reshape(*actions.shape, *(1,) * (nu.ndim - 2)),
-        axis=-1,
-    )[..., 0]
+        moves = nu[..., None] * jnp.exp(log_phi)
+        taken = jnp.take_along_axis(moves, actions[..., None, None, None], axis=-1)[..., 0]
+        rows = (past.first, taken, None)
+    else:
+        likelihood, top = _likelihoods(head, log_phi, actions)
+        rows = (past.first, nu, likelihood)
     nothing_known = jnp.full_like(belief, 1 / belief.shape[-1])
 
     def step(
@@ -124,24 +162,54 @@ def filter_actions(
         after = _normalised(now if likelihood is None else now * likelihood)
         return after, (before, now, after)
 
-    rows = (past.first, taken, None) if phi is None else (past.first, nu, taken)
     _, (before, now, after) = jax.lax.scan(step, belief, rows)
-    if phi is None:
-        distributions = jnp.einsum("tni,tnisa->tna", before, nu)
+    if not isinstance(head, Categorical):
+        taken = jnp.sum(now * likelihood, axis=-1)
+        entropy = jnp.sum(now * head.entropy(log_phi), axis=-1)
+        return ActionDistributions(top + jnp.log(taken + _TINY), entropy, before, after)
+    if moves is not None:
+        distributions = jnp.einsum("tni,tnisa->tna", before, moves)
     else:
-        distributions = jnp.einsum("tns,tnsa->tna", now, phi)
-    return ActionDistributions(jnp.log(distributions + _TINY), before, after)
+        distributions = jnp.einsum("tns,tnsa->tna", now, jnp.exp(log_phi))
+    log_p = jnp.log(distributions + _TINY)
+    taken = head.log_probability(log_p, actions)
+    return ActionDistributions(taken, head.entropy(log_p), before, after, log_p)
 
 
-def _joint(
-    belief: Float[Array, "*batch S"],
-    nu: Float[Array, "*batch S S"],
-    phi: Float[Array, "*batch S A"] | Float[Array, "*batch S S A"],
-) -> Float[Array, "*batch S A"]:
-    """The distribution of `(S_t, A_t)` given the history before them."""
-    if phi.ndim == nu.ndim:
-        return jnp.einsum("...i,...is->...s", belief, nu)[..., None] * phi
-    return jnp.einsum("...i,...is,...isa->...sa", belief, nu, phi)
+def masked_controls(
+    head: ActionHead, log_phi: Float[Array, "*batch_and_states P"], mask: Bool[Array, "*batch M"]
+) -> Float[Array, "*batch_and_states P"]:
+    """`phi` given what `mask` allows, in every agent state."""
+    extra = log_phi.ndim - mask.ndim
+    mask = jnp.expand_dims(mask, tuple(range(mask.ndim - 1, mask.ndim - 1 + extra)))
+    return head.masked(log_phi, jnp.broadcast_to(mask, (*log_phi.shape[:-1], mask.shape[-1])))
+
+
+def controls_of_action(
+    head: ActionHead,
+    log_phi: Float[Array, "*batch_and_states P"],
+    action: Shaped[Array, "*batch_and_action"],
+) -> Float[Array, "*batch_and_states"]:
+    """`log phi(action | s)` in every agent state."""
+    batch = action.ndim - head.blank().ndim
+    states = log_phi.shape[batch:-1]
+    action = jnp.expand_dims(action, tuple(range(batch, batch + len(states))))
+    shape = (*action.shape[:batch], *states, *action.shape[batch + len(states) :])
+    return head.log_probability(log_phi, jnp.broadcast_to(action, shape))
+
+
+def _likelihoods(
+    head: ActionHead,
+    log_phi: Float[Array, "*batch S P"],
+    action: Shaped[Array, "*batch_and_action"],
+) -> tuple[Float[Array, "*batch S"], Float[Array, "*batch"]]:
+    """`phi(action | s)` of every agent state over the largest of them, and its logarithm.
+
+    Densities may be too large or too small to be written down.
+    """
+    log_likelihood = controls_of_action(head, log_phi, action)
+    top = jax.lax.stop_gradient(log_likelihood.max(axis=-1))
+    return jnp.exp(log_likelihood - top[..., None]), top
 
 
 def _normalised(mass: Float[Array, "*batch S"]) -> Float[Array, "*batch S"]:

@@ -7,8 +7,9 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, Key, Shaped
+from jaxtyping import Array, Bool, Float, Key, Shaped
 
+from asmpg.policies._heads import ActionHead
 from asmpg.policies._networks import Encoding, Layers, Number, linear_layers, scale_last
 from asmpg.policies._recurrent import RecurrentActor, RecurrentPolicy, history_inputs
 
@@ -32,7 +33,7 @@ class HistoryEncoder(eqx.Module):
     input_bias: Float[Array, " gates"]
     recurrent_weight: Float[Array, "gates d"]
     candidate_bias: Float[Array, " d"]
-    encoding: Encoding = eqx.field(static=True)
+    encoding: Encoding
 
     def __init__(
         self,
@@ -44,7 +45,7 @@ class HistoryEncoder(eqx.Module):
         keep_bias: Number = 0.0,
     ):
         """`width` is the dimension `d` of the memory."""
-        size = encoding.observation_size + encoding.num_actions
+        size = encoding.observation_size + encoding.action_size
         shape = (3 * width, size + width + 1)
         columns = jax.random.uniform(key, shape, minval=-(width**-0.5), maxval=width**-0.5)
         self.input_weight, self.recurrent_weight = columns[:, :size], columns[:, size:-1]
@@ -64,7 +65,7 @@ class HistoryEncoder(eqx.Module):
         self,
         hidden: Float[Array, "*batch d"],
         observation: Shaped[Array, "*batch_and_observation"],
-        previous_action: Int[Array, "*batch"],
+        previous_action: Shaped[Array, "*batch_and_action"],
         first: Bool[Array, "*batch"],
     ) -> Float[Array, "*batch d"]:
         """Take in `O_t`; where `first`, what was remembered and done before is forgotten."""
@@ -80,7 +81,7 @@ class HistoryEncoder(eqx.Module):
         self,
         hidden: Float[Array, "N d"],
         observations: Shaped[Array, "T N *observation"],
-        previous_actions: Int[Array, "T N"],
+        previous_actions: Shaped[Array, "T N *action"],
         first: Bool[Array, "T N"],
     ) -> Float[Array, "T N d"]:
         """The memories after each of `T` observations."""
@@ -90,7 +91,7 @@ class HistoryEncoder(eqx.Module):
     def _drive(
         self,
         observation: Shaped[Array, "*batch_and_observation"],
-        previous_action: Int[Array, "*batch"],
+        previous_action: Shaped[Array, "*batch_and_action"],
         first: Bool[Array, "*batch"],
     ) -> Float[Array, "*batch gates"]:
         """The part of the gates that does not depend on the memory."""
@@ -214,8 +215,12 @@ class GRUPolicy(RecurrentPolicy):
             orthogonal=orthogonal,
             keep_bias=keep_bias,
         )
-        layers = linear_layers(layers_key, width, width, encoding.num_actions)
+        layers = linear_layers(layers_key, width, width, encoding.head.size)
         self.layers = scale_last(layers, 0.01)
+
+    @property
+    def head(self) -> ActionHead:
+        return self.encoder.encoding.head
 
     @property
     def memory_size(self) -> int:
@@ -226,7 +231,7 @@ class GRUPolicy(RecurrentPolicy):
         self,
         hidden: Float[Array, "*batch d"],
         observation: Shaped[Array, "*batch_and_observation"],
-        previous_action: Int[Array, "*batch"],
+        previous_action: Shaped[Array, "*batch_and_action"],
         first: Bool[Array, "*batch"],
     ) -> tuple[Float[Array, "*batch d"], Float[Array, "*batch d"]]:
         hidden = self.encoder.step(hidden, observation, previous_action, first)
@@ -236,7 +241,7 @@ class GRUPolicy(RecurrentPolicy):
         self,
         hidden: Float[Array, "N d"],
         observations: Shaped[Array, "T N *observation"],
-        previous_actions: Int[Array, "T N"],
+        previous_actions: Shaped[Array, "T N *action"],
         first: Bool[Array, "T N"],
     ) -> tuple[Float[Array, "T N d"], Float[Array, "T N d"]]:
         after = self.encoder.along(hidden, observations, previous_actions, first)

@@ -4,7 +4,7 @@ import abc
 from typing import Any
 
 import equinox as eqx
-from jaxtyping import Array, Int, Shaped
+from jaxtyping import Array, Bool, Shaped
 
 from asmpg.policies._actor import Actor, ASMActor
 from asmpg.policies._actor import actor as asm_actor
@@ -31,12 +31,14 @@ class HistoryPolicy(eqx.Module):
         memory: Any,
         past: AgentMemory,
         observations: Shaped[Array, "T N *observation"],
-        actions: Int[Array, "T N"],
+        actions: Shaped[Array, "T N *action"],
+        masks: Bool[Array, "T N M"] | None = None,
     ) -> ActionDistributions:
         """Follow `N` histories for `T` steps, from the memories of `actor` given.
 
         `past` has a row for each step: the action before it, and the number of actions played in
-        its episode. Where it is `first` an episode starts and all memory is lost.
+        its episode. Where it is `first` an episode starts and all memory is lost. `masks` say which
+        actions were allowed.
         """
 
 
@@ -63,7 +65,16 @@ class FilteredPolicy(HistoryPolicy):
         memory: FilterMemory,
         past: AgentMemory,
         observations: Shaped[Array, "T N *observation"],
-        actions: Int[Array, "T N"],
+        actions: Shaped[Array, "T N *action"],
+        masks: Bool[Array, "T N M"] | None = None,
     ) -> ActionDistributions:
         """Run the filter; what is remembered are beliefs."""
-        return filter_actions(self.kernels.prepared(), memory.belief, past, observations, actions)
+        return filter_actions(
+            self.kernels.prepared(),
+            memory.belief,
+            past,
+            observations,
+            actions,
+            masks,
+            head=self.kernels.head,
+        )

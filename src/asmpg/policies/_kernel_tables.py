@@ -7,6 +7,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Shaped
 from numpy.typing import ArrayLike
 
+from asmpg.policies._heads import Categorical
+
 
 class Window(eqx.Module):
     """The last observations and the actions that followed them, newest first.
@@ -15,10 +17,10 @@ class Window(eqx.Module):
     """
 
     observations: Shaped[Array, "*batch_and_observations"]
-    actions: Int[Array, "*batch k"]
+    actions: Shaped[Array, "*batch_and_actions"]
 
     def pushed(
-        self, observation: Shaped[Array, "*observation"], action: Int[Array, ""]
+        self, observation: Shaped[Array, "*observation"], action: Shaped[Array, "*action"]
     ) -> "Window":
         """With the newest step in, and the oldest out; without a batch."""
         newest = (observation, action)
@@ -38,14 +40,14 @@ class AgentMemory(eqx.Module):
     """
 
     state: Int[Array, "*batch"]
-    action: Int[Array, "*batch"]
+    action: Shaped[Array, "*batch_and_action"]
     time: Int[Array, "*batch"]
     window: Window | None = None
 
     def after(
         self,
         state: Int[Array, ""],
-        action: Int[Array, ""],
+        action: Shaped[Array, "*action"],
         observation: Shaped[Array, "*observation"],
     ) -> "AgentMemory":
         """The memory of the next step, once `O_t` was met with `S_t` and `A_t`."""
@@ -127,6 +129,11 @@ class KernelTables(eqx.Module):
     def num_actions(self) -> int:
         """Number of actions."""
         return self.log_phi.shape[-1]
+
+    @property
+    def head(self) -> Categorical:
+        """Tables have a probability for each action."""
+        return Categorical(self.num_actions)
 
     @property
     def num_observations(self) -> int:

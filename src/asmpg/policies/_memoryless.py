@@ -3,10 +3,11 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, Key, Shaped
+from jaxtyping import Array, Bool, Float, Key, Shaped
 
-from asmpg.policies._actor import AgentMemoryActor, draw
+from asmpg.policies._actor import AgentMemoryActor, draw_action
 from asmpg.policies._filter import ActionDistributions
+from asmpg.policies._heads import ActionHead
 from asmpg.policies._history_policy import HistoryPolicy
 from asmpg.policies._kernel_tables import AgentMemory, KernelTables
 from asmpg.policies._networks import Encoding, Layers, apply_layers, linear_layers
@@ -17,7 +18,7 @@ class MemorylessPolicy(HistoryPolicy):
 
     logits: Float[Array, "O A"] | None
     layers: Layers | None
-    encoding: Encoding = eqx.field(static=True)
+    encoding: Encoding
 
     def __init__(
         self,
@@ -28,11 +29,11 @@ class MemorylessPolicy(HistoryPolicy):
     ):
         """The table starts at zero; the network has two hidden layers of width `hidden`."""
         self.logits = self.layers = None
-        size, num_actions = encoding.observation_size, encoding.num_actions
+        size, outputs = encoding.observation_size, encoding.head.size
         if encoding.num_observations is None:
-            self.layers = linear_layers(key, size, hidden, hidden, num_actions)
+            self.layers = linear_layers(key, size, hidden, hidden, outputs)
         else:
-            self.logits = jnp.zeros((size, num_actions))
+            self.logits = jnp.zeros((size, outputs))
         self.encoding = encoding
 
     def actor(self, *, greedy: bool = False) -> "MemorylessActor":
@@ -49,27 +50,30 @@ class MemorylessPolicy(HistoryPolicy):
         memory: AgentMemory,
         past: AgentMemory,
         observations: Shaped[Array, "T N *observation"],
-        actions: Int[Array, "T N"],
+        actions: Shaped[Array, "T N *action"],
+        masks: Bool[Array, "T N M"] | None = None,
     ) -> ActionDistributions:
         """Nothing is remembered."""
-        del memory, past
-        log_probabilities = self.log_probabilities(observations)
-        nothing = jnp.zeros((*actions.shape, 0), log_probabilities.dtype)
-        return ActionDistributions(log_probabilities, nothing, nothing)
+        del memory
+        numbers = self.numbers(observations)
+        nothing = jnp.zeros((*past.time.shape, 0), numbers.dtype)
+        return ActionDistributions.of_numbers(
+            self.encoding.head, numbers, actions, nothing, nothing, masks
+        )
 
-    def log_probabilities(
+    def numbers(
         self, observation: Shaped[Array, "*batch_and_observation"]
-    ) -> Float[Array, "*batch A"]:
-        """`log p(a | o)` for every action."""
+    ) -> Float[Array, "*batch P"]:
+        """The distribution of the action, as the head takes it."""
         if self.logits is not None:
-            return jax.nn.log_softmax(self.logits[observation])
+            return self.logits[observation]
         assert self.layers is not None
         seen = self.encoding.observation(observation, self.layers[0].weight.dtype)
-        return jax.nn.log_softmax(apply_layers(self.layers, seen))
+        return apply_layers(self.layers, seen)
 
     def tables(self) -> KernelTables | None:
         """As an ASM policy whose agent state is the last observation, where those are finite."""
-        if self.logits is None:
+        if self.logits is None or not self.encoding.num_actions:
             return None
         return KernelTables.memoryless(jax.nn.softmax(self.logits))
 
@@ -80,16 +84,21 @@ class MemorylessActor(AgentMemoryActor):
     policy: MemorylessPolicy
     greedy: bool = eqx.field(static=True)
 
+    @property
+    def head(self) -> ActionHead:
+        return self.policy.encoding.head
+
     def act(
         self,
         memory: AgentMemory,
         observation: Shaped[Array, "*observation"],
         reward: Float[Array, ""],
-        uniforms: Float[Array, "2"],
+        uniforms: Float[Array, " draws"],
+        mask: Bool[Array, " M"] | None = None,
     ) -> AgentMemory:
         """Draw an action; it is all that is noted down."""
         del reward
-        probabilities = jnp.exp(self.policy.log_probabilities(observation))
-        return AgentMemory(
-            memory.state, draw(probabilities, uniforms[1], greedy=self.greedy), memory.time + 1
+        action = draw_action(
+            self.head, self.policy.numbers(observation), uniforms, mask, greedy=self.greedy
         )
+        return AgentMemory(memory.state, action, memory.time + 1)

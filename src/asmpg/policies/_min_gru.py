@@ -3,8 +3,9 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, Key, Shaped
+from jaxtyping import Array, Bool, Float, Key, Shaped
 
+from asmpg.policies._heads import ActionHead
 from asmpg.policies._networks import (
     Encoding,
     Layers,
@@ -73,14 +74,14 @@ class MinGRUEncoder(eqx.Module):
     inputs: eqx.nn.Linear
     layers: tuple[MinGRULayer, ...]
     norm: Float[Array, " d"]
-    encoding: Encoding = eqx.field(static=True)
+    encoding: Encoding
 
     def __init__(
         self, *, width: int, encoding: Encoding, key: Key[Array, ""], keep_bias: Number = 0.0
     ):
         """`width` is the dimension of the memory of each layer."""
         inputs_key, *keys = jax.random.split(key, 1 + _LAYERS)
-        size = encoding.observation_size + encoding.num_actions
+        size = encoding.observation_size + encoding.action_size
         self.inputs = eqx.nn.Linear(size, width, key=inputs_key)
         self.layers = tuple(MinGRULayer(width, key=key, keep_bias=keep_bias) for key in keys)
         self.norm = jnp.ones(width)
@@ -95,7 +96,7 @@ class MinGRUEncoder(eqx.Module):
         self,
         hidden: Float[Array, "*batch m"],
         observation: Shaped[Array, "*batch_and_observation"],
-        previous_action: Int[Array, "*batch"],
+        previous_action: Shaped[Array, "*batch_and_action"],
         first: Bool[Array, "*batch"],
     ) -> tuple[Float[Array, "*batch m"], Float[Array, "*batch d"]]:
         """The memory after `O_t`, and the features of the history."""
@@ -110,7 +111,7 @@ class MinGRUEncoder(eqx.Module):
         self,
         hidden: Float[Array, "N m"],
         observations: Shaped[Array, "T N *observation"],
-        previous_actions: Int[Array, "T N"],
+        previous_actions: Shaped[Array, "T N *action"],
         first: Bool[Array, "T N"],
     ) -> tuple[Float[Array, "T N m"], Float[Array, "T N d"]]:
         """What `step` gives at each of `T` observations."""
@@ -124,7 +125,7 @@ class MinGRUEncoder(eqx.Module):
     def _read(
         self,
         observation: Shaped[Array, "*batch_and_observation"],
-        previous_action: Int[Array, "*batch"],
+        previous_action: Shaped[Array, "*batch_and_action"],
         first: Bool[Array, "*batch"],
     ) -> Float[Array, "*batch d"]:
         dtype = self.norm.dtype
@@ -146,8 +147,12 @@ class MinGRUPolicy(RecurrentPolicy):
         self.encoder = MinGRUEncoder(
             width=width, encoding=encoding, key=encoder_key, keep_bias=keep_bias
         )
-        layers = linear_layers(layers_key, width, width, encoding.num_actions)
+        layers = linear_layers(layers_key, width, width, encoding.head.size)
         self.layers = scale_last(layers, 0.01)
+
+    @property
+    def head(self) -> ActionHead:
+        return self.encoder.encoding.head
 
     @property
     def memory_size(self) -> int:
@@ -158,7 +163,7 @@ class MinGRUPolicy(RecurrentPolicy):
         self,
         hidden: Float[Array, "*batch m"],
         observation: Shaped[Array, "*batch_and_observation"],
-        previous_action: Int[Array, "*batch"],
+        previous_action: Shaped[Array, "*batch_and_action"],
         first: Bool[Array, "*batch"],
     ) -> tuple[Float[Array, "*batch m"], Float[Array, "*batch d"]]:
         return self.encoder.step(hidden, observation, previous_action, first)
@@ -167,7 +172,7 @@ class MinGRUPolicy(RecurrentPolicy):
         self,
         hidden: Float[Array, "N m"],
         observations: Shaped[Array, "T N *observation"],
-        previous_actions: Int[Array, "T N"],
+        previous_actions: Shaped[Array, "T N *action"],
         first: Bool[Array, "T N"],
     ) -> tuple[Float[Array, "T N m"], Float[Array, "T N d"]]:
         return self.encoder.along(hidden, observations, previous_actions, first)

@@ -36,28 +36,25 @@ class MLPPolicy(NetworkPolicy):
         self,
         *,
         num_states: int,
-        num_actions: int,
-        num_observations: int | None,
-        observation_scale: tuple[float, ...] = (),
+        encoding: Encoding,
         hidden: int,
         activation: Activation = "tanh",
         nu_scale: Number = 1.0,
         bias: Float[Array, "S S"] | None = None,
         key: Key[Array, ""],
     ):
-        """`hidden` is the paper's `d_h`; `observation_scale` has a number per real component.
+        """`hidden` is the paper's `d_h`.
 
         `nu_scale` multiplies the last weights of `nu`: a large one makes it start nearly
         deterministic, so that agent states carry something from the first episode on. `bias[s, s']`
         is added to the logits of going from `s` to `s'`, and learned from there.
         """
         nu_key, phi_key = jax.random.split(key)
-        encoding = Encoding(num_actions, num_observations, observation_scale)
         super().__init__(num_states, encoding)
-        nu_input = num_states + num_actions + encoding.observation_size
+        nu_input = num_states + encoding.action_size + encoding.observation_size
         nu_sizes = (nu_input, 2 * hidden, 2 * hidden, hidden, num_states)
         self.nu_layers = scale_last(linear_layers(nu_key, *nu_sizes), nu_scale)
-        self.phi_layers = linear_layers(phi_key, num_states, hidden, hidden, num_actions)
+        self.phi_layers = linear_layers(phi_key, num_states, hidden, hidden, encoding.head.size)
         self.nu_logits = bias
         self.activation = activation
 
@@ -83,7 +80,7 @@ class MLPPolicy(NetworkPolicy):
         """Softmax output of the policy network, for every agent state."""
         del memory, observation
         states = jnp.eye(self.num_states, dtype=self.phi_layers[0].weight.dtype)
-        return jax.nn.log_softmax(apply_layers(self.phi_layers, states, self.activation))
+        return self.head.normalise(apply_layers(self.phi_layers, states, self.activation))
 
 
 #: By how much the last weights of the network are larger than its other layers' at the start.
@@ -92,6 +89,8 @@ _NETWORK_SCALE = 4.0
 
 class MatrixPolicy(NetworkPolicy):
     """`nu(. | s, a, o)` is row `(s, a)` of logits that a tanh network makes of `o`; `phi` a table.
+
+    Where actions are not one of a few, it is row `s` of logits made of `o` and `a`.
 
     `logits(o) = table + network(o)`: the table, normal with standard deviation `nu_scale`, says
     what an agent state does whatever is seen, and makes `nu` remember from the first episode on;
@@ -108,9 +107,7 @@ class MatrixPolicy(NetworkPolicy):
         self,
         *,
         num_states: int,
-        num_actions: int,
-        num_observations: int | None,
-        observation_scale: tuple[float, ...] = (),
+        encoding: Encoding,
         hidden: int = 64,
         nu_scale: Number = 1.0,
         phi_scale: Number = 1.0,
@@ -122,45 +119,57 @@ class MatrixPolicy(NetworkPolicy):
         `bias[s, s']` is added to the logits of going from `s` to `s'`.
         """
         network_key, nu_key, phi_key = jax.random.split(key, 3)
-        rows = 1 + num_states * num_actions
-        encoding = Encoding(num_actions, num_observations, observation_scale)
         super().__init__(num_states, encoding)
-        sizes = (encoding.observation_size, hidden, hidden, rows * num_states)
+        rows = 1 + num_states * self._actions_apart
+        inputs = encoding.observation_size + (0 if self.num_actions else encoding.action_size)
+        sizes = (inputs, hidden, hidden, rows * num_states)
         layers = linear_layers(network_key, *sizes)
         self.nu_layers = scale_last(layers, _NETWORK_SCALE * nu_scale)
         self.nu_logits = nu_scale * jax.random.normal(nu_key, (rows, num_states))
         if bias is not None:
-            self.nu_logits = self.nu_logits.at[1:].add(jnp.repeat(bias, num_actions, axis=0))
-        self.phi_logits = phi_scale * jax.random.normal(phi_key, (num_states, num_actions))
+            bias = jnp.repeat(bias, self._actions_apart, axis=0)
+            self.nu_logits = self.nu_logits.at[1:].add(bias)
+        self.phi_logits = encoding.head.start(phi_key, (num_states,), phi_scale)
+
+    @property
+    def _actions_apart(self) -> int:
+        """For how many actions there are rows of their own."""
+        return self.num_actions or 1
 
     def log_nu(
         self, memory: AgentMemory, observation: Shaped[Array, "*observation"]
     ) -> Float[Array, " S"]:
         """Softmax over one row."""
-        row = jnp.where(memory.first, 0, 1 + memory.state * self.num_actions + memory.action)
-        return jax.nn.log_softmax(self._logits(observation)[row])
+        action = memory.action if self.num_actions else 0
+        row = jnp.where(memory.first, 0, 1 + memory.state * self._actions_apart + action)
+        return jax.nn.log_softmax(self._logits(memory, observation)[row])
 
     def log_phi(
         self, memory: AgentMemory, observation: Shaped[Array, "*observation"]
     ) -> Float[Array, "S A"]:
         """Softmax over the actions."""
         del memory, observation
-        return jax.nn.log_softmax(self.phi_logits)
+        return self.head.normalise(self.phi_logits)
 
     def log_updates(
         self, past: AgentMemory, observation: Shaped[Array, "*batch_and_observation"]
     ) -> Float[Array, "*batch S S"]:
         """Softmax over all rows of one action, from a single pass through the network."""
-        logits = self._logits(observation)
-        start, others = logits[..., :1, :], logits[..., 1:, :]
-        shape = (*others.shape[:-2], self.num_states, self.num_actions, self.num_states)
-        chosen = past.action[..., None, None, None]
-        rows = jnp.take_along_axis(others.reshape(shape), chosen, axis=-2)[..., 0, :]
+        logits = self._logits(past, observation)
+        start, rows = logits[..., :1, :], logits[..., 1:, :]
+        if self.num_actions:
+            shape = (*rows.shape[:-2], self.num_states, self.num_actions, self.num_states)
+            chosen = past.action[..., None, None, None]
+            rows = jnp.take_along_axis(rows.reshape(shape), chosen, axis=-2)[..., 0, :]
         return jax.nn.log_softmax(jnp.where(past.first[..., None, None], start, rows))
 
     def _logits(
-        self, observation: Shaped[Array, "*batch_and_observation"]
+        self, past: AgentMemory, observation: Shaped[Array, "*batch_and_observation"]
     ) -> Float[Array, "*batch rows S"]:
-        seen = self.encoding.observation(observation, self.nu_logits.dtype)
-        flat = apply_layers(self.nu_layers, seen)
+        inputs = self.encoding.observation(observation, self.nu_logits.dtype)
+        if not self.num_actions:
+            done = self.encoding.action(past.action, inputs.dtype)
+            done = jnp.where(past.first[..., None], 0, done)
+            inputs = jnp.concatenate([inputs, done], axis=-1)
+        flat = apply_layers(self.nu_layers, inputs)
         return self.nu_logits + flat.reshape(*flat.shape[:-1], *self.nu_logits.shape)

@@ -1,12 +1,14 @@
 """Linear layers in a row, and how networks are shown observations and actions."""
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import Any, Literal
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, Key, Shaped
+from jaxtyping import Array, Bool, Float, Key, Shaped
+
+from asmpg.policies._heads import ActionHead, Categorical
 
 #: A hyperparameter: a float, or an array where it must not be compiled in.
 Number = float | Float[Array, ""]
@@ -45,21 +47,96 @@ def scale_last(layers: Layers, factor: Number) -> Layers:
     return (*before, eqx.tree_at(lambda layer: layer.weight, last, factor * last.weight))
 
 
-class Encoding(NamedTuple):
-    """Observations one-hot, or real and divided by `observation_scale`; actions one-hot.
+class Normaliser(eqx.Module):
+    """The running mean and variance of each component of real observations, all steps alike."""
 
-    `num_observations` is `None` for real observations; `observation_scale` then has a number for
-    each component.
+    count: Float[Array, ""]
+    mean: Float[Array, " n"]
+    #: The sum of squared distances from the mean.
+    square: Float[Array, " n"]
+
+    @classmethod
+    def unknown(cls, size: int) -> "Normaliser":
+        """Before anything was seen."""
+        return cls(jnp.zeros(()), jnp.zeros(size), jnp.zeros(size))
+
+    def updated(
+        self, observations: Float[Array, "T N n"], valid: Bool[Array, "T N"]
+    ) -> "Normaliser":
+        """Take in the observations of the valid steps (Chan et al., 1979)."""
+        number = valid.sum(dtype=self.mean.dtype)
+        at_least_one = jnp.maximum(number, 1)
+        weight = valid[..., None]
+        mean = jnp.sum(jnp.where(weight, observations, 0), axis=(0, 1)) / at_least_one
+        spread = jnp.sum(jnp.where(weight, jnp.square(observations - mean), 0), axis=(0, 1))
+        total = self.count + number
+        share = number / jnp.maximum(total, 1)
+        distance = mean - self.mean
+        return Normaliser(
+            total,
+            self.mean + share * distance,
+            self.square + spread + jnp.square(distance) * self.count * share,
+        )
+
+    def __call__(self, observation: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:
+        """Mean 0 and variance 1, and nothing beyond 10 standard deviations."""
+        # Nothing is learned about it by gradient.
+        count, mean, square = jax.lax.stop_gradient((self.count, self.mean, self.square))
+        variance = jnp.where(count > 1, square / jnp.maximum(count, 1), 1.0)
+        return jnp.clip((observation - mean) / jnp.sqrt(variance + 1e-8), -10, 10)
+
+
+def with_observations(
+    tree: Any, observations: Shaped[Array, "T N *observation"], valid: Bool[Array, "T N"]
+) -> Any:
+    """`tree` with every `Normaliser` in it having taken in the observations of the valid steps."""
+    return jax.tree.map(
+        lambda node: node.updated(observations, valid) if isinstance(node, Normaliser) else node,
+        tree,
+        is_leaf=lambda node: isinstance(node, Normaliser),
+    )
+
+
+class Encoding(eqx.Module):
+    """How networks are shown observations and actions.
+
+    Observations are one-hot, or real and divided by `observation_scale`, or, with a `normaliser`,
+    by what it has seen; `num_observations` is `None` for real ones, and `observation_scale` then
+    has a number for each component. Actions are as their `head` encodes them.
     """
 
-    num_actions: int
-    num_observations: int | None
-    observation_scale: tuple[float, ...] = ()
+    head: ActionHead = eqx.field(static=True)
+    num_observations: int | None = eqx.field(static=True)
+    observation_scale: tuple[float, ...] = eqx.field(static=True)
+    normaliser: Normaliser | None
+
+    def __init__(
+        self,
+        actions: ActionHead | int,
+        num_observations: int | None,
+        observation_scale: tuple[float, ...] = (),
+        normaliser: Normaliser | None = None,
+    ):
+        """`actions` is a number of actions, or a head for other ones."""
+        self.head = Categorical(actions) if isinstance(actions, int) else actions
+        self.num_observations = num_observations
+        self.observation_scale = observation_scale
+        self.normaliser = normaliser
+
+    @property
+    def num_actions(self) -> int:
+        """The number of actions, or 0 where they are not one of a few."""
+        return self.head.n if isinstance(self.head, Categorical) else 0
 
     @property
     def observation_size(self) -> int:
         """How many numbers an observation becomes."""
         return self.num_observations or len(self.observation_scale)
+
+    @property
+    def action_size(self) -> int:
+        """How many numbers an action becomes."""
+        return self.head.code_size
 
     def observation(
         self, observation: Shaped[Array, "*batch_and_observation"], dtype: jnp.dtype
@@ -67,8 +144,12 @@ class Encoding(NamedTuple):
         """The code of any batch of observations."""
         if self.num_observations is not None:
             return jax.nn.one_hot(observation, self.num_observations, dtype=dtype)
+        if self.normaliser is not None:
+            return self.normaliser(observation).astype(dtype)
         return observation.astype(dtype) / jnp.asarray(self.observation_scale, dtype)
 
-    def action(self, action: Int[Array, "*batch"], dtype: jnp.dtype) -> Float[Array, "*batch A"]:
+    def action(
+        self, action: Shaped[Array, "*batch_and_action"], dtype: jnp.dtype
+    ) -> Float[Array, "*batch A"]:
         """The code of any batch of actions."""
-        return jax.nn.one_hot(action, self.num_actions, dtype=dtype)
+        return self.head.encode(action, dtype)

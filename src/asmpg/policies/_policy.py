@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Shaped
 
+from asmpg.policies._heads import ActionHead, Categorical
 from asmpg.policies._kernel_tables import AgentMemory, KernelTables, Window, every_input
 from asmpg.policies._networks import Encoding
 
@@ -19,14 +20,20 @@ class ASMPolicy(eqx.Module):
     """
 
     num_states: eqx.AbstractVar[int]
+    #: Number of actions, or 0 where they are real vectors or have too many combinations.
     num_actions: eqx.AbstractVar[int]
     #: Number of observation symbols, or `None` for real observations.
     num_observations: eqx.AbstractVar[int | None]
 
     @property
+    def head(self) -> ActionHead:
+        """What actions are: one of `num_actions`, unless a policy says otherwise."""
+        return Categorical(self.num_actions)
+
+    @property
     def tabulates(self) -> bool:
         """Whether both kernels can be written out on every input."""
-        return self.num_observations is not None
+        return self.num_observations is not None and self.num_actions > 0
 
     def empty_window(self, batch: tuple[int, ...] = ()) -> Window | None:
         """What is kept of a window of earlier observations at the start; `None` without one."""
@@ -54,7 +61,8 @@ class ASMPolicy(eqx.Module):
     ) -> Float[Array, "S A"]:
         """`log phi(a | s)` for every agent state and action.
 
-        A factored policy must not look at its arguments; a joint kernel may.
+        Where actions are not so few, the numbers from which `head` makes a distribution, for every
+        agent state. A factored policy must not look at its arguments; a joint kernel may.
         """
 
     def log_rows(
@@ -94,7 +102,7 @@ class ASMPolicy(eqx.Module):
         if not self.factored:
             return self._from_every_state(self.log_phi, past, observation)
         log_phi = self.control_table()
-        return jnp.broadcast_to(log_phi, (*past.action.shape, *log_phi.shape))
+        return jnp.broadcast_to(log_phi, (*past.time.shape, *log_phi.shape))
 
     def control_table(self) -> Float[Array, "S A"]:
         """`log phi(a | s)` of a factored policy."""
@@ -114,7 +122,7 @@ class ASMPolicy(eqx.Module):
                 )
             )(states)
 
-        for _ in past.action.shape:
+        for _ in past.time.shape:
             every = jax.vmap(every)
         return every(past, observation)
 
@@ -122,6 +130,8 @@ class ASMPolicy(eqx.Module):
         """Both kernels on every input; for finite observations only."""
         if self.num_observations is None:
             raise ValueError("a policy for real observations cannot be tabulated")
+        if not self.num_actions:
+            raise ValueError("a policy whose actions are not finitely many cannot be tabulated")
         memory, observation = every_input(
             num_states=self.num_states,
             num_actions=self.num_actions,
@@ -136,22 +146,21 @@ class ASMPolicy(eqx.Module):
 
 
 def log_probability(
+    head: ActionHead,
     log_nu: Float[Array, "*batch S"],
     log_phi: Float[Array, "*batch A"],
     state: Int[Array, "*batch"],
-    action: Int[Array, "*batch"],
+    action: Shaped[Array, "*batch_and_action"],
 ) -> Float[Array, "*batch"]:
     """`log pi(s, a | x) = log nu(s | x) + log phi(a | s)`: the one place that says so."""
-    return (
-        jnp.take_along_axis(log_nu, state[..., None], axis=-1)[..., 0]
-        + jnp.take_along_axis(log_phi, action[..., None], axis=-1)[..., 0]
-    )
+    of_state = jnp.take_along_axis(log_nu, state[..., None], axis=-1)[..., 0]
+    return of_state + head.log_probability(log_phi, action)
 
 
 class NetworkPolicy(ASMPolicy):
     """A factored policy whose networks are shown encoded observations and actions."""
 
-    encoding: Encoding = eqx.field(static=True)
+    encoding: Encoding
     num_states: int = eqx.field(static=True)
     num_actions: int = eqx.field(static=True)
     num_observations: int | None = eqx.field(static=True)
@@ -167,3 +176,7 @@ class NetworkPolicy(ASMPolicy):
     def factored(self) -> bool:
         """Yes."""
         return True
+
+    @property
+    def head(self) -> ActionHead:
+        return self.encoding.head

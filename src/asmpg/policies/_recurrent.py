@@ -3,12 +3,12 @@
 import abc
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, Shaped
 
-from asmpg.policies._actor import Actor, draw
+from asmpg.policies._actor import Actor, draw_action
 from asmpg.policies._filter import ActionDistributions
+from asmpg.policies._heads import ActionHead
 from asmpg.policies._history_policy import HistoryPolicy
 from asmpg.policies._kernel_tables import AgentMemory
 from asmpg.policies._networks import Encoding, Layers, apply_layers
@@ -18,21 +18,26 @@ class RecurrentMemory(eqx.Module):
     """The recurrent state, the last action, the number of actions played."""
 
     hidden: Float[Array, "*batch d"]
-    action: Int[Array, "*batch"]
+    action: Shaped[Array, "*batch_and_action"]
     time: Int[Array, "*batch"]
 
 
 class RecurrentPolicy(HistoryPolicy):
-    """Softmax of a tanh layer on the features that a recurrent network has of the history."""
+    """A tanh layer on the features that a recurrent network has of the history, and a head."""
 
     layers: eqx.AbstractVar[Layers]
+
+    @property
+    @abc.abstractmethod
+    def head(self) -> ActionHead:
+        """What actions are."""
 
     @abc.abstractmethod
     def step(
         self,
         hidden: Float[Array, "*batch d"],
         observation: Shaped[Array, "*batch_and_observation"],
-        previous_action: Int[Array, "*batch"],
+        previous_action: Shaped[Array, "*batch_and_action"],
         first: Bool[Array, "*batch"],
     ) -> tuple[Float[Array, "*batch d"], Float[Array, "*batch n"]]:
         """Take in `O_t`: the recurrent state, and the features.
@@ -45,7 +50,7 @@ class RecurrentPolicy(HistoryPolicy):
         self,
         hidden: Float[Array, "N d"],
         observations: Shaped[Array, "T N *observation"],
-        previous_actions: Int[Array, "T N"],
+        previous_actions: Shaped[Array, "T N *action"],
         first: Bool[Array, "T N"],
     ) -> tuple[Float[Array, "T N d"], Float[Array, "T N n"]]:
         """What `step` gives at each of `T` observations."""
@@ -59,18 +64,15 @@ class RecurrentPolicy(HistoryPolicy):
         memory: RecurrentMemory,
         past: AgentMemory,
         observations: Shaped[Array, "T N *observation"],
-        actions: Int[Array, "T N"],
+        actions: Shaped[Array, "T N *action"],
+        masks: Bool[Array, "T N M"] | None = None,
     ) -> ActionDistributions:
         """Run the network along the histories; what is remembered are its states."""
-        del actions
         after, features = self.along(memory.hidden, observations, past.action, past.first)
         earlier = jnp.concatenate([memory.hidden[None], after[:-1]])
         before = jnp.where(past.first[..., None], 0, earlier)
-        return ActionDistributions(self.log_probabilities(features), before, after)
-
-    def log_probabilities(self, features: Float[Array, "*batch n"]) -> Float[Array, "*batch A"]:
-        """`log p(a)` after a history with these features."""
-        return jax.nn.log_softmax(apply_layers(self.layers, features))
+        numbers = apply_layers(self.layers, features)
+        return ActionDistributions.of_numbers(self.head, numbers, actions, before, after, masks)
 
 
 class RecurrentActor(Actor[RecurrentMemory]):
@@ -79,32 +81,37 @@ class RecurrentActor(Actor[RecurrentMemory]):
     policy: RecurrentPolicy
     greedy: bool = eqx.field(static=True)
 
+    @property
+    def head(self) -> ActionHead:
+        return self.policy.head
+
     def start(self, key: Key[Array, ""]) -> RecurrentMemory:
         """A state of zeros."""
         del key
-        zero = jnp.zeros((), jnp.int32)
-        return RecurrentMemory(jnp.zeros(self.policy.memory_size), zero, zero)
+        nothing = jnp.zeros(self.policy.memory_size)
+        return RecurrentMemory(nothing, self.head.blank(), jnp.zeros((), jnp.int32))
 
     def act(
         self,
         memory: RecurrentMemory,
         observation: Shaped[Array, "*observation"],
         reward: Float[Array, ""],
-        uniforms: Float[Array, "2"],
+        uniforms: Float[Array, " draws"],
+        mask: Bool[Array, " M"] | None = None,
     ) -> RecurrentMemory:
         """Take in the observation and draw an action. Rewards are not looked at."""
         del reward
         first = memory.time == 0
         hidden, features = self.policy.step(memory.hidden, observation, memory.action, first)
-        probabilities = jnp.exp(self.policy.log_probabilities(features))
-        action = draw(probabilities, uniforms[1], greedy=self.greedy)
+        numbers = apply_layers(self.policy.layers, features)
+        action = draw_action(self.head, numbers, uniforms, mask, greedy=self.greedy)
         return RecurrentMemory(hidden, action, memory.time + 1)
 
 
 def history_inputs(
     encoding: Encoding,
     observation: Shaped[Array, "*batch_and_observation"],
-    previous_action: Int[Array, "*batch"],
+    previous_action: Shaped[Array, "*batch_and_action"],
     first: Bool[Array, "*batch"],
     dtype: jnp.dtype,
 ) -> Float[Array, "*batch n"]:

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, Shaped
 
+from asmpg.policies._heads import ActionHead, Categorical
 from asmpg.policies._kernel_tables import AgentMemory, KernelTables, every_input, input_index
 from asmpg.policies._networks import Number
 from asmpg.policies._policy import ASMPolicy
@@ -56,6 +57,7 @@ class TabularPolicy(ASMPolicy):
     num_states: int = eqx.field(static=True)
     num_actions: int = eqx.field(static=True)
     num_observations: int | None = eqx.field(static=True)
+    parts: tuple[int, ...] = eqx.field(static=True)
 
     def __init__(
         self,
@@ -64,13 +66,15 @@ class TabularPolicy(ASMPolicy):
         num_actions: int,
         num_observations: int,
         key: Key[Array, ""],
+        parts: tuple[int, ...] = (),
         nu_scale: Number = 1.0,
         phi_scale: Number = 1.0,
         bias: Float[Array, "S S"] | None = None,
     ):
         """Draw independent normal logits with the given standard deviations.
 
-        `bias[s, s']` is added to the logits of going from `s` to `s'`.
+        `bias[s, s']` is added to the logits of going from `s` to `s'`. Actions that have `parts`
+        are combinations of those.
         """
         sizes = _sizes(num_states, num_actions, num_observations)
         nu_key, phi_key = jax.random.split(key)
@@ -81,6 +85,11 @@ class TabularPolicy(ASMPolicy):
         self.num_states = num_states
         self.num_actions = num_actions
         self.num_observations = num_observations
+        self.parts = parts
+
+    @property
+    def head(self) -> Categorical:
+        return Categorical(self.num_actions, self.parts)
 
     @property
     def factored(self) -> bool:
@@ -108,6 +117,7 @@ class JointTabularPolicy(ASMPolicy):
     num_states: int = eqx.field(static=True)
     num_actions: int = eqx.field(static=True)
     num_observations: int | None = eqx.field(static=True)
+    parts: tuple[int, ...] = eqx.field(static=True)
 
     def __init__(
         self,
@@ -116,12 +126,14 @@ class JointTabularPolicy(ASMPolicy):
         num_actions: int,
         num_observations: int,
         key: Key[Array, ""],
+        parts: tuple[int, ...] = (),
         nu_scale: Number = 1.0,
         bias: Float[Array, "S S"] | None = None,
     ):
         """Draw independent normal logits with standard deviation `nu_scale`.
 
-        `bias[s, s']` is added to the logits of going from `s` to `s'`.
+        `bias[s, s']` is added to the logits of going from `s` to `s'`. Actions that have `parts`
+        are combinations of those.
         """
         sizes = _sizes(num_states, num_actions, num_observations)
         inputs = _num_inputs(num_states, num_actions, num_observations)
@@ -130,6 +142,11 @@ class JointTabularPolicy(ASMPolicy):
         self.num_states = num_states
         self.num_actions = num_actions
         self.num_observations = num_observations
+        self.parts = parts
+
+    @property
+    def head(self) -> Categorical:
+        return Categorical(self.num_actions, self.parts)
 
     @property
     def factored(self) -> bool:
@@ -178,6 +195,10 @@ class TimeIndexedPolicy(ASMPolicy):
         self.num_states = self.steps.num_states
         self.num_actions = self.steps.num_actions
         self.num_observations = self.steps.num_observations
+
+    @property
+    def head(self) -> ActionHead:
+        return self.steps.head
 
     @property
     def factored(self) -> bool:

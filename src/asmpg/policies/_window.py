@@ -5,8 +5,9 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, Key, Shaped
+from jaxtyping import Array, Float, Key, Shaped
 
+from asmpg.policies._heads import ActionHead
 from asmpg.policies._kernel_tables import AgentMemory, KernelTables, Window, every_input
 from asmpg.policies._networks import (
     Encoding,
@@ -24,7 +25,7 @@ def empty_window(size: int, encoding: Encoding, batch: tuple[int, ...] = ()) -> 
     finite = encoding.num_observations is not None
     shape = () if finite else (encoding.observation_size,)
     observations = jnp.zeros((*batch, size - 1, *shape), jnp.int32 if finite else jnp.float32)
-    return Window(observations, jnp.zeros((*batch, size - 1), jnp.int32))
+    return Window(observations, encoding.head.blank((*batch, size - 1)))
 
 
 def window_features(
@@ -58,6 +59,8 @@ class WindowPolicy(ASMPolicy):
     log phi(a | z, w) = log softmax_a (hidden logits(z, a) + network(w)(z, a))
     ```
 
+    (of real actions, the network adds to the mean and to the logarithm of the scale).
+
     `W_t` follows from the history without chance, so only `Z_t` has to be integrated out, and the
     filter stays exact. The network starts at zero: acting by `Z_t` alone is what learning starts
     from. `k = 1` shows the action the current observation (by a table instead of a network where
@@ -68,7 +71,7 @@ class WindowPolicy(ASMPolicy):
     #: A logit for each observation, hidden state and action; for a single finite observation.
     window_logits: Float[Array, "O S A"] | None
     window_layers: Layers | None
-    encoding: Encoding = eqx.field(static=True)
+    encoding: Encoding
     window: int = eqx.field(static=True)
     num_states: int = eqx.field(static=True)
     num_actions: int = eqx.field(static=True)
@@ -88,9 +91,9 @@ class WindowPolicy(ASMPolicy):
             raise ValueError("a window needs kernels whose action depends on the agent state alone")
         self.hidden = hidden
         self.window_logits = self.window_layers = None
-        outputs = hidden.num_states * hidden.num_actions
+        outputs = hidden.num_states * encoding.head.size
         if window == 1 and encoding.num_observations is not None:
-            shape = (encoding.num_observations, hidden.num_states, hidden.num_actions)
+            shape = (encoding.num_observations, hidden.num_states, encoding.head.size)
             self.window_logits = jnp.zeros(shape)
         else:
             layers = linear_layers(key, window_size(encoding, window), width, width, outputs)
@@ -107,9 +110,13 @@ class WindowPolicy(ASMPolicy):
         return False
 
     @property
+    def head(self) -> ActionHead:
+        return self.encoding.head
+
+    @property
     def tabulates(self) -> bool:
         """Only the last observation can be written down beside the agent state."""
-        return self.window == 1 and self.num_observations is not None
+        return self.window == 1 and super().tabulates
 
     def empty_window(self, batch: tuple[int, ...] = ()) -> Window | None:
         return empty_window(self.window, self.encoding, batch)
@@ -143,10 +150,10 @@ class WindowPolicy(ASMPolicy):
         """Whatever the state in `past`: the window does not depend on it."""
         logits = self.hidden.log_controls(past, observation)
         if self.window_logits is not None:
-            return jax.nn.log_softmax(logits + self.window_logits[observation])
+            return self.head.normalise(logits + self.window_logits[observation])
         assert self.window_layers is not None
         flat = apply_layers(self.window_layers, self._features(past, observation))
-        return jax.nn.log_softmax(logits + flat.reshape(logits.shape))
+        return self.head.normalise(logits + flat.reshape(logits.shape))
 
     def prepared(self) -> "WindowPolicy":
         """With `nu` as a table, where observations are finite."""
@@ -177,13 +184,13 @@ class WindowPolicy(ASMPolicy):
 
 def window_size(encoding: Encoding, window: int) -> int:
     """How many numbers a window becomes."""
-    return window * encoding.observation_size + (window - 1) * encoding.num_actions
+    return window * encoding.observation_size + (window - 1) * encoding.action_size
 
 
 def windows_along(
     start: Window | None,
     observations: Shaped[Array, "T N *observation"],
-    actions: Int[Array, "T N"],
+    actions: Shaped[Array, "T N *action"],
 ) -> Window | None:
     """The windows before each of `T` steps, from the one before the first.
 
@@ -192,7 +199,7 @@ def windows_along(
     """
     if start is None:
         return None
-    steps, size = actions.shape[0], start.actions.shape[-1]
+    steps, size = actions.shape[0], start.actions.shape[1]
 
     def slide(before: Any, along: Array) -> Array:
         # Oldest first, then the steps; row t sees the `size` entries before it.

@@ -36,7 +36,7 @@ class _EstimateNorm:
         def weighted(parameters: Float[Array, " d"]) -> Float[Array, ""]:
             tables = self.family.policy(parameters).tabulate()
             rows = tables.log_rows(episode.past, episode.observations, episode.states)
-            log_pi = log_probability(*rows, episode.states, episode.actions)
+            log_pi = log_probability(tables.head, *rows, episode.states, episode.actions)
             return jnp.sum(weights * log_pi[:, 0])
 
         return jnp.linalg.norm(jax.grad(weighted)(parameters))

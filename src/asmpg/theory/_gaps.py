@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from asmpg.environments import NMDP, FiniteModel
-from asmpg.policies import MLPPolicy
+from asmpg.policies import Encoding, MLPPolicy
 from asmpg.theory._gradient_claims import exact_gradient
 from asmpg.theory._ideal_state_claims import cart_pole_integrator
 from asmpg.theory._processes import KernelFamily, random_policy
@@ -96,7 +96,7 @@ def no_stationary_point(*, rewards: tuple[float, float] = _ARMS) -> Row:
 def networks(*, scale: float = 1000.0, bound: float) -> Row:
     """Assumptions 1 and 2 hold for tables; for the networks of the experiments no `G` exists."""
     policy = random_policy(
-        lambda key: MLPPolicy(num_states=2, num_actions=2, num_observations=2, hidden=4, key=key),
+        lambda key: MLPPolicy(num_states=2, encoding=Encoding(2, 2), hidden=4, key=key),
         seed=0,
     )
     assert isinstance(policy, MLPPolicy)

@@ -34,7 +34,9 @@ class Enumeration(eqx.Module):
         log_nu, log_phi = policy.log_rows(
             self.episodes.past, self.episodes.observations, self.episodes.states
         )
-        log_pi = log_probability(log_nu, log_phi, self.episodes.states, self.episodes.actions)
+        log_pi = log_probability(
+            policy.head, log_nu, log_phi, self.episodes.states, self.episodes.actions
+        )
         return self.environment_probability * jnp.exp(log_pi.sum(axis=0))
 
     def expectation(self, policy: ASMPolicy, weights: Float[Array, "H N"]) -> Float[Array, " d"]:

@@ -200,7 +200,7 @@ def check_memory(method: Method[Any], interface: Interface, state: Any) -> None:
         shown = f"{space.n:,}" if isinstance(space, Discrete) else "real"
         raise ValueError(
             f"the method's options must fit in memory: one seed would take {_gib(size)} with "
-            f"{shown} observations and {interface.num_actions:,} actions, at most "
+            f"{shown} observations and actions in {interface.action_space}, at most "
             f"{_gib(_MOST_BYTES)} is accepted; use fewer agent states or narrower networks, or "
             "make many observations a few real features"
         )

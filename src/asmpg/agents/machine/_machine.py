@@ -88,6 +88,11 @@ class Machine:
     ) -> "Machine":
         """That of any stationary policy, or of its tables; see `Agent.machine` for the rest."""
         found = None
+        if not policy.num_actions:
+            raise ValueError(
+                f"policy must choose one of several actions to be a machine, not in "
+                f"{policy.head.space}"
+            )
         if isinstance(policy, KernelTables):
             arrays = table_arrays(policy)
         elif policy.num_observations is not None:

@@ -13,6 +13,7 @@ from asmpg.analysis.check._comparison import WITH, WITHOUT, Comparison, compare
 from asmpg.analysis.check._play import RandomPlay, play_at_random
 from asmpg.environments import Discrete
 from asmpg.interop import ResolvedEnvironment, resolve
+from asmpg.policies import Categorical, Gaussian, head_of
 from asmpg.runs import RunConfig
 
 #: Random play takes this share of the time, between these numbers of seconds.
@@ -33,7 +34,7 @@ class CheckReport:
     problem: str | None = None
     stepped: str = ""
     observations: str = ""
-    actions: int = 0
+    actions: str = ""
     max_steps: int = 0
     play: RandomPlay | None = None
     warnings: tuple[str, ...] = ()
@@ -165,7 +166,7 @@ def check(
         name,
         stepped="compiled" if resolved.source is None else "stepped on the host by Gymnasium",
         observations=_reading(resolved),
-        actions=resolved.interface.num_actions,
+        actions=_acting(resolved),
         max_steps=resolved.interface.max_steps,
         play=play,
         warnings=_gymnasium_warnings(resolved),
@@ -183,6 +184,20 @@ def _reading(resolved: ResolvedEnvironment) -> str:
         return f"read as one of {space.n} symbols: policies can be tables"
     size = len(space.low)
     return f"read as a vector of {size} real number{'s' if size > 1 else ''}"
+
+
+def _acting(resolved: ResolvedEnvironment) -> str:
+    space = resolved.interface.action_space
+    match head_of(space):
+        case Categorical(parts=()) as head:
+            told = f"one of {head.n}"
+        case Categorical() as head:
+            told = f"{space}: each of {head.n} combinations has a probability of its own"
+        case Gaussian():
+            told = f"a real vector in {space}"
+        case _:
+            told = f"{space}: parts are independent given the agent state"
+    return told + (", with action masks" if resolved.interface.masked else "")
 
 
 def _gymnasium_warnings(resolved: ResolvedEnvironment) -> tuple[str, ...]:

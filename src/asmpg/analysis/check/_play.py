@@ -8,12 +8,12 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Shaped
+from jaxtyping import Array, Bool, Float, Shaped
 
 from asmpg.environments import Discrete
 from asmpg.experience import Experience, Rollouts, Stream, open_stream, play_rollouts
 from asmpg.interop import ResolvedEnvironment
-from asmpg.policies import AgentMemory, AgentMemoryActor
+from asmpg.policies import ActionHead, AgentMemory, AgentMemoryActor, Gaussian, head_of
 
 _COMPILED_COPIES, _COMPILED_STEPS = 64, 256
 _HOST_COPIES = 16
@@ -64,14 +64,19 @@ def _on_host(resolved: ResolvedEnvironment, seconds: float) -> tuple[Any, ...]:
     assert resolved.source is not None
     driver = resolved.source.open(_HOST_COPIES, exactly=False)
     generator = np.random.default_rng(0)
-    number = resolved.interface.num_actions
+    head = head_of(resolved.interface.action_space)
+    act = jax.jit(jax.vmap(lambda *given: head.play(_random_action(head, *given))))
     rows = []
     try:
-        first = driver.reset(generator.integers(2**31, size=driver.copies).tolist())
+        seeds = generator.integers(2**31, size=driver.copies).tolist()
+        first, masks = driver.reset(seeds)
+        shape = (driver.copies, head.draws)
+        act(np.zeros(shape, np.float32), masks)
         began = time.monotonic()
         while time.monotonic() - began < seconds:
-            step = driver.step(generator.integers(number, size=driver.copies))
+            step = driver.step(np.asarray(act(generator.random(shape, np.float32), masks)))
             rows.append((step.seen, step.rewards, step.terminated, step.ended))
+            masks = step.masks
         took = time.monotonic() - began
     finally:
         driver.close()
@@ -80,7 +85,8 @@ def _on_host(resolved: ResolvedEnvironment, seconds: float) -> tuple[Any, ...]:
 
 
 def _compiled(resolved: ResolvedEnvironment, seconds: float) -> tuple[Any, ...]:
-    environment, actor = resolved.environment, _RandomActor(resolved.interface.num_actions)
+    environment = resolved.environment
+    actor = _RandomActor(head_of(resolved.interface.action_space))
     rollouts = Rollouts(_COMPILED_COPIES, _COMPILED_STEPS)
     assert environment is not None
     stream = open_stream(environment, actor, rollouts, jax.random.key(0))
@@ -101,16 +107,28 @@ def _play(environment: Any, actor: Any, stream: Any, call: Any) -> tuple[Stream,
     return play_rollouts(environment, actor, stream, key, steps=_COMPILED_STEPS)
 
 
+def _random_action(
+    head: ActionHead, uniforms: Float[Array, " draws"], mask: Bool[Array, " M"] | None
+) -> Shaped[Array, "*action"]:
+    """Uniform over what is allowed."""
+    if isinstance(head, Gaussian):
+        return 2 * uniforms - 1
+    numbers = jnp.zeros(head.size)
+    numbers = head.normalise(numbers) if mask is None else head.masked(numbers, mask)
+    return head.draw(numbers, uniforms, greedy=False)
+
+
 class _RandomActor(AgentMemoryActor):
-    num_actions: int = eqx.field(static=True)
+    head: ActionHead = eqx.field(static=True)
 
     def act(
         self,
         memory: AgentMemory,
         observation: Shaped[Array, "*observation"],
         reward: Float[Array, ""],
-        uniforms: Float[Array, "2"],
+        uniforms: Float[Array, " draws"],
+        mask: Bool[Array, " M"] | None = None,
     ) -> AgentMemory:
         del observation, reward
-        action = jnp.asarray(uniforms[0] * self.num_actions, jnp.int32)
+        action = _random_action(self.head, uniforms[1:], mask)
         return AgentMemory(memory.state, action, memory.time + 1)

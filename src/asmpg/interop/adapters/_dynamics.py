@@ -16,7 +16,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, Key, UInt32
+from jaxtyping import Array, Bool, Float, Int, Key, Shaped, UInt32
 
 from asmpg.environments import Environment
 
@@ -46,7 +46,7 @@ def start(environment: Environment[Any], stream: UInt32[Array, "2"]) -> tuple[Ru
 
 
 def advance(
-    environment: Environment[Any], running: Running, action: Int[Array, ""]
+    environment: Environment[Any], running: Running, action: Shaped[Array, "*action"]
 ) -> tuple[Running, Outcome]:
     """One step; an episode that has not terminated is truncated at `max_steps`."""
     time = running.time + 1

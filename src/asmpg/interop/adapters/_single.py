@@ -8,9 +8,18 @@ import gymnasium
 import jax
 import numpy as np
 from gymnasium.vector import AutoresetMode
-from jaxtyping import Bool, Float, Int32
+from jaxtyping import Array, Bool, Float, Shaped
 
-from asmpg.environments import Box, Discrete, Environment, Episode, Space, make
+from asmpg.environments import (
+    ActionSpace,
+    Box,
+    Discrete,
+    Environment,
+    Episode,
+    MultiDiscrete,
+    Space,
+    make,
+)
 from asmpg.environments.drawing import picture, text
 from asmpg.interop.adapters._dynamics import Running, advance, compiled, start, stream_of
 
@@ -82,28 +91,42 @@ def check_reset_mask(options: dict[str, Any] | None, num_envs: int) -> Bool[np.n
 
 
 def check_actions(
-    actions: Any, count: int, needed: Bool[np.ndarray, " n"]
-) -> Int32[np.ndarray, " n"]:
-    """One of `count` actions for each sub-environment; what is not `needed` may be anything."""
+    actions: Any, space: ActionSpace, needed: Bool[np.ndarray, " n"]
+) -> Shaped[np.ndarray, "n *action"]:
+    """One action for each sub-environment; what is not `needed` may be anything."""
+    wanted = f"integers in [0, {space.n - 1}]" if isinstance(space, Discrete) else str(space)
     array = np.asarray(actions)
-    if array.shape != needed.shape or array.dtype.kind not in "iu":
-        raise ValueError(
-            f"actions must be {len(needed)} integers in [0, {count - 1}], got {actions!r}"
-        )
-    wrong = needed & ((array < 0) | (array >= count))
+    kinds = "iuf" if isinstance(space, Box) else "iu"
+    if array.shape != (*needed.shape, *space.shape) or array.dtype.kind not in kinds:
+        raise ValueError(f"actions must be {len(needed)} {wanted}, got {actions!r}")
+    match space:
+        case Discrete():
+            low, high = 0, space.n - 1
+        case MultiDiscrete():
+            low, high = 0, np.asarray(space.sizes) - 1
+        case Box():
+            low, high = (np.asarray(bound, np.float32) for bound in (space.low, space.high))
+            array = array.astype(np.float32)
+    outside = ((array < low) | (array > high)).reshape(len(array), -1).any(axis=1)
+    wrong = needed & outside
     if wrong.any():
         index = int(np.argmax(wrong))
-        raise ValueError(
-            f"actions must be integers in [0, {count - 1}], got {array[index]} at index {index}"
-        )
-    return array.astype(np.int32)
+        raise ValueError(f"actions must be {wanted}, got {array[index]} at index {index}")
+    return array.astype(np.float32 if isinstance(space, Box) else np.int32)
 
 
-def gymnasium_space(space: Space) -> gymnasium.spaces.Space[Any]:
+def mask_of(environment: Environment[Any], state: Any) -> Bool[Array, " M"] | None:
+    """Which actions are allowed, to be compiled."""
+    return environment.action_mask(state)
+
+
+def gymnasium_space(space: ActionSpace) -> gymnasium.spaces.Space[Any]:
     """The space of the same elements; boxes are of `float32`."""
     match space:
         case Discrete():
             return gymnasium.spaces.Discrete(space.n)
+        case MultiDiscrete():
+            return gymnasium.spaces.MultiDiscrete(list(space.sizes))
         case Box():
             low, high = np.asarray(space.low, np.float32), np.asarray(space.high, np.float32)
             return gymnasium.spaces.Box(low, high, dtype=np.float32)
@@ -172,8 +195,8 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
     """An environment behind Gymnasium's interface.
 
     `reset(seed=s)` fixes all the episodes that follow, up to the next seed. An episode is
-    truncated after `max_steps` steps unless that step terminates it. `info` is always empty, and
-    `reset` takes no options: any are ignored.
+    truncated after `max_steps` steps unless that step terminates it. `info` is empty, but for the
+    `action_mask` of an environment that has one, and `reset` takes no options: any are ignored.
     """
 
     metadata: dict[str, Any] = render_metadata()
@@ -191,9 +214,11 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
         self._space = self.environment.observation_space
         self.observation_space = gymnasium_space(self._space)
         self.action_space = gymnasium_space(self.environment.action_space)
-        self._actions = self.environment.action_space.n
+        self._actions = self.environment.action_space
         self._start = compiled(start, self.environment)
         self._advance = compiled(advance, self.environment)
+        masked = self.environment.masked
+        self._mask = compiled(mask_of, self.environment) if masked else None
         self._running: Running | None = None
         self._ended = False
         self._episode: Episode | None = None
@@ -212,16 +237,22 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
         observation = self._observation(np.asarray(outcome))
         if self.render_mode is not None:
             self._episode = Episode([jax.device_get(running.state)], [np.array(observation)])
-        return observation, {}
+        return observation, self._info(running)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         if self._running is None:
             raise gymnasium.error.ResetNeeded("call reset() before step()")
         if self._ended:
             raise gymnasium.error.ResetNeeded("the episode has ended: call reset() before step()")
-        if not (type(action) in _INTEGERS and 0 <= action < self._actions):
+        space = self._actions
+        if isinstance(space, Discrete):
+            if not (type(action) in _INTEGERS and 0 <= action < space.n):
+                self.environment.check_action(action)
+            played = np.int32(action)
+        else:
             self.environment.check_action(action)
-        running, outcome = self._advance(self._running, np.int32(action))
+            played = np.asarray(action, np.float32 if isinstance(space, Box) else np.int32)
+        running, outcome = self._advance(self._running, played)
         vector = np.asarray(outcome)
         observation = self._observation(vector)
         reward, terminated, truncated = vector[-3:].tolist()
@@ -230,15 +261,18 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
             self._episode.append(
                 jax.device_get(running.state),
                 np.array(observation),
-                int(action),
+                int(action) if isinstance(space, Discrete) else played,
                 reward,
                 bool(terminated),
             )
             self._episode.truncated = bool(truncated)
-        return observation, reward, bool(terminated), bool(truncated), {}
+        return observation, reward, bool(terminated), bool(truncated), self._info(running)
 
     def render(self) -> Any:
         return frame(self.environment, self._episode, self.render_mode)
+
+    def _info(self, running: Running) -> dict[str, Any]:
+        return {} if self._mask is None else {"action_mask": np.asarray(self._mask(running.state))}
 
     def _observation(self, vector: Float[np.ndarray, " size"]) -> Any:
         return gymnasium_observation(self._space, vector[:-3])

@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
-from jaxtyping import Array, Bool, Float, Int, UInt32
+from jaxtyping import Array, Bool, Float, Shaped, UInt32
 
 from asmpg._support.checks import check_integer
 from asmpg.environments import Environment
@@ -26,6 +26,7 @@ from asmpg.interop.adapters._single import (
     gymnasium_observation,
     gymnasium_observations,
     gymnasium_space,
+    mask_of,
     render_metadata,
     resolve_environment,
 )
@@ -47,7 +48,10 @@ def restart_where(
 
 
 def _next_step(
-    environment: Environment[Any], running: Running, action: Int[Array, ""], ended: Bool[Array, ""]
+    environment: Environment[Any],
+    running: Running,
+    action: Shaped[Array, "*action"],
+    ended: Bool[Array, ""],
 ) -> tuple[Running, Outcome, Outcome]:
     """The step after the end starts the next episode, whatever the action."""
     stepped, outcome = advance(environment, running, action)
@@ -56,7 +60,10 @@ def _next_step(
 
 
 def _same_step(
-    environment: Environment[Any], running: Running, action: Int[Array, ""], ended: Bool[Array, ""]
+    environment: Environment[Any],
+    running: Running,
+    action: Shaped[Array, "*action"],
+    ended: Bool[Array, ""],
 ) -> tuple[Running, Outcome, Outcome]:
     """The step that ends an episode starts the next."""
     del ended
@@ -67,7 +74,10 @@ def _same_step(
 
 
 def _disabled(
-    environment: Environment[Any], running: Running, action: Int[Array, ""], ended: Bool[Array, ""]
+    environment: Environment[Any],
+    running: Running,
+    action: Shaped[Array, "*action"],
+    ended: Bool[Array, ""],
 ) -> tuple[Running, Outcome, Outcome]:
     """Restarting is the caller's business."""
     del ended
@@ -112,10 +122,12 @@ class GymnasiumVectorEnv(gymnasium.vector.VectorEnv[Any, Any, np.ndarray]):
         self.single_action_space = gymnasium_space(self.environment.action_space)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._actions = self.environment.action_space.n
+        self._actions = self.environment.action_space
         self._start = compiled(start, self.environment, batched=True)
         self._restart = compiled(restart_where, self.environment, batched=True)
         self._advance = compiled(ADVANCE[self.autoreset_mode], self.environment, batched=True)
+        masked = self.environment.masked
+        self._mask = compiled(mask_of, self.environment, batched=True) if masked else None
         self._running: Running | None = None
         self._seen: Any = None
         self._ended = np.zeros(num_envs, bool)
@@ -146,7 +158,7 @@ class GymnasiumVectorEnv(gymnasium.vector.VectorEnv[Any, Any, np.ndarray]):
         observations = gymnasium_observations(self._space, np.asarray(self._seen)[:, :-3])
         if self.render_mode is not None:
             self._recorder.record(running.state, observations, chosen)
-        return observations, {}
+        return observations, self._masks(running)
 
     def step(
         self, actions: Any
@@ -175,7 +187,7 @@ class GymnasiumVectorEnv(gymnasium.vector.VectorEnv[Any, Any, np.ndarray]):
             columns = (played, rewards, terminated, truncated)
             steps = list(zip(*(column.tolist() for column in columns), strict=True))
             self._recorder.record(running.state, observations, started, steps)
-        return observations, rewards, terminated, truncated, info
+        return observations, rewards, terminated, truncated, info | self._masks(running)
 
     def render(self) -> Any:
         if self.render_mode is None:
@@ -184,6 +196,12 @@ class GymnasiumVectorEnv(gymnasium.vector.VectorEnv[Any, Any, np.ndarray]):
             frame(self.environment, episode, self.render_mode)
             for episode in self._recorder.episodes
         )
+
+    def _masks(self, running: Running) -> dict[str, Any]:
+        if self._mask is None:
+            return {}
+        masks = np.asarray(self._mask(running.state))
+        return {"action_mask": masks, "_action_mask": np.ones(self.num_envs, bool)}
 
     def _streams(self, seeds: list[int | None]) -> UInt32[np.ndarray, "n 2"]:
         """The streams of the seeds, of entropy, or what is left of those begun before."""

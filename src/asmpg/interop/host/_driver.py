@@ -14,7 +14,9 @@ from jaxtyping import Bool, Shaped
 from asmpg._support.errors import TrainingError
 from asmpg.interop._interface import VectorReader
 from asmpg.interop._stepping import HostDriver, HostStep
+from asmpg.interop._writers import mask_size, part_edges
 from asmpg.interop.host._faults import (
+    MASK,
     HangError,
     Watchdog,
     close_quietly,
@@ -64,7 +66,8 @@ class VectorDriver(HostDriver):
         self._vector = vector
         self._reader = read_observation_space(vector.single_observation_space)
         self._bounds = _Bounds(self._reader) if isinstance(self._reader, VectorReader) else None
-        _, self._first_action = read_action_space(vector.single_action_space)
+        self._writer = read_action_space(vector.single_action_space)
+        self._masked: bool | None = None
         self._mode = autoreset_mode(vector)
         self._limit = limit or time_limit(vector)
         self._processes = isinstance(vector.unwrapped, AsyncVectorEnv)
@@ -74,28 +77,33 @@ class VectorDriver(HostDriver):
         self._steps = 0
         self._begin()
 
-    def reset(self, seeds: Sequence[int] | None = None) -> Shaped[np.ndarray, "n *observation"]:
+    def reset(
+        self, seeds: Sequence[int] | None = None
+    ) -> tuple[Shaped[np.ndarray, "n *observation"], Bool[np.ndarray, "n M"] | None]:
         """Reset every copy."""
         self._begin()
         given = None if seeds is None else [int(seed) for seed in seeds]
-        observations, _ = self._call(2, "reset", seed=given)
-        return self._read(observations)
+        observations, info = self._call(2, "reset", seed=given)
+        if self._masked is None:
+            self._masked = MASK in info
+        return self._read(observations), self._read_masks(info, np.zeros(self.copies, bool))
 
-    def step(self, actions: Shaped[np.ndarray, " n"]) -> HostStep:
+    def step(self, actions: Shaped[np.ndarray, "n *action"]) -> HostStep:
         """Step, and reset what has ended."""
         resetting = self._ended
         self._steps += 1
-        played = np.asarray(actions, np.int64) + self._first_action
-        observations, rewards, terminated, truncated, info = self._call(5, "step", played)
+        written = self._writer.write(actions)
+        observations, rewards, terminated, truncated, info = self._call(5, "step", written)
         rewards = self._read_rewards(rewards)
         terminated = self._read_flags("terminated", terminated)
         ended = terminated | self._read_flags("truncated", truncated)
         ended = self._truncate(ended, resetting)
         seen = self._read(observations)
         after, started = seen, ended
+        over = np.zeros_like(ended)
         match self._mode:
             case AutoresetMode.NEXT_STEP:
-                self._ended, started = ended, resetting
+                self._ended, started, over = ended, resetting, ended
             case AutoresetMode.SAME_STEP if ended.any():
                 if "final_obs" not in info:
                     raise TrainingError(
@@ -106,12 +114,15 @@ class VectorDriver(HostDriver):
                 for copy in np.flatnonzero(ended):
                     seen[copy] = self._read(np.asarray(info["final_obs"][copy])[None])[0]
             case AutoresetMode.DISABLED if ended.any():
-                fresh, _ = self._call(2, "reset", options={"reset_mask": ended.copy()})
+                fresh, news = self._call(2, "reset", options={"reset_mask": ended.copy()})
                 after = seen.copy()
                 after[ended] = self._read(fresh)[ended]
+                if self._masked:
+                    info = {MASK: _merged(info.get(MASK), news.get(MASK), ended)}
             case _:
                 pass
-        return HostStep(~resetting, seen, rewards, terminated, ended, after, started)
+        masks = self._read_masks(info, over)
+        return HostStep(~resetting, seen, rewards, terminated, ended, after, started, masks)
 
     def close(self) -> None:
         """Close the vector environment."""
@@ -180,6 +191,25 @@ class VectorDriver(HostDriver):
             warnings.warn(f"{self.name}: {stray}", RuntimeWarning, stacklevel=2)
         return read
 
+    def _read_masks(
+        self, info: Any, over: Bool[np.ndarray, " n"]
+    ) -> Bool[np.ndarray, "n M"] | None:
+        """What may be played next; anything where the episode is over and a reset comes next."""
+        if not self._masked:
+            return None
+        space = self._writer.space
+        masks = (
+            self._read_flags(MASK, info.get(MASK), (self.copies, mask_size(space))) | over[:, None]
+        )
+        for part in np.split(masks, part_edges(space), axis=1):
+            if not part.any(axis=1).all():
+                copy = int(np.argmin(part.any(axis=1)))
+                raise TrainingError(
+                    f"{self.name}: action_mask must allow some action, that of copy {copy} allows "
+                    f"none after step {self._steps}"
+                )
+        return masks
+
     def _read_rewards(self, given: Any) -> np.ndarray:
         try:
             rewards = np.array(given, np.float32)
@@ -196,11 +226,24 @@ class VectorDriver(HostDriver):
             )
         return rewards
 
-    def _read_flags(self, name: str, given: Any) -> Bool[np.ndarray, " n"]:
+    def _read_flags(
+        self, name: str, given: Any, shape: tuple[int, ...] | None = None
+    ) -> Bool[np.ndarray, "n *rest"]:
         try:
-            return read_flags(name, given, (self.copies,))
+            return read_flags(name, given, shape or (self.copies,))
         except TrainingError as error:
             raise TrainingError(f"{self.name}: {error}") from None
+
+
+def _merged(before: Any, news: Any, ended: Bool[np.ndarray, " n"]) -> Any:
+    """The masks after a step, and those after a reset where episodes `ended`."""
+    try:
+        merged = np.array(news if before is None else before)
+        merged[ended] = np.asarray(news)[ended]
+    except (TypeError, ValueError, IndexError):
+        # Whatever it is, it is no mask; who reads it says so.
+        return news
+    return merged
 
 
 def autoreset_mode(vector: gymnasium.vector.VectorEnv[Any, Any, Any]) -> AutoresetMode:

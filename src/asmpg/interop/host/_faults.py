@@ -17,14 +17,23 @@ from asmpg._support.errors import TrainingError
 
 
 class Guarded(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """Refuses what a vector environment would no longer show: flags that are no booleans, exits."""
+    """Refuses what a vector environment would no longer show: flags that are no booleans, exits.
+
+    What `action_masks()` says, where the environment has such a method, goes into `info`.
+    """
+
+    def __init__(self, env: Any):
+        """Guard `env`."""
+        super().__init__(env)
+        self._masks = mask_method(env)
 
     def reset(self, **options: Any) -> Any:
         """Reset."""
         try:
-            return expect(2, "reset", self.env.reset(**options))
+            observation, info = expect(2, "reset", self.env.reset(**options))
         except SystemExit as stop:
             raise TrainingError(raised("reset", stop)) from stop
+        return observation, self._with_mask(info)
 
     def step(self, action: Any) -> Any:
         """Step."""
@@ -36,12 +45,26 @@ class Guarded(gymnasium.Wrapper[Any, Any, Any, Any]):
         if not (isinstance(terminated, bool) and isinstance(truncated, bool)):
             terminated = bool(read_flags("terminated", terminated, ()))
             truncated = bool(read_flags("truncated", truncated, ()))
-        return observation, reward, terminated, truncated, info
+        return observation, reward, terminated, truncated, self._with_mask(info)
+
+    def _with_mask(self, info: Any) -> Any:
+        return info if self._masks is None else {**info, MASK: np.asarray(self._masks())}
 
     def close(self) -> None:
         """Close. What that raises was told of the first environment made; a copy repeats it."""
         with contextlib.suppress(Exception, SystemExit):
             self.env.close()
+
+
+#: Where the info of an environment says which actions are allowed.
+MASK = "action_mask"
+
+
+def mask_method(environment: Any) -> Callable[[], Any] | None:
+    """The method that says which actions are allowed, as sb3-contrib spells it, if there is one."""
+    if not environment.has_wrapper_attr("action_masks"):
+        return None
+    return environment.get_wrapper_attr("action_masks")
 
 
 def read_flags(name: str, given: Any, shape: tuple[int, ...]) -> Bool[np.ndarray, "..."]:
@@ -51,7 +74,8 @@ def read_flags(name: str, given: Any, shape: tuple[int, ...]) -> Bool[np.ndarray
         flags.dtype.kind in "iu" and bool(((flags == 0) | (flags == 1)).all())
     )
     if not plain or flags.shape != shape:
-        accepted = f"an array of {shape[0]} booleans" if shape else "True or False"
+        size = " x ".join(map(str, shape))
+        accepted = f"an array of {size} booleans" if shape else "True or False"
         raise TrainingError(f"{name} must be {accepted}, got {given!r}")
     return flags.astype(bool)
 

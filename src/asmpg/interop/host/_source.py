@@ -13,8 +13,9 @@ from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, Vecto
 
 from asmpg._support.checks import check_number, check_one_of
 from asmpg.interop._interface import Interface
+from asmpg.interop._writers import mask_size
 from asmpg.interop.host._driver import VectorDriver, autoreset_mode, time_limit
-from asmpg.interop.host._faults import Guarded, close_quietly
+from asmpg.interop.host._faults import MASK, Guarded, Watchdog, close_quietly, mask_method
 from asmpg.interop.host._spaces import read_action_space, read_observation_space
 
 Vectorization = Literal["sync", "async"]
@@ -49,8 +50,11 @@ class HostSource:
             vector = isinstance(made, VectorEnv)
             seen = made.single_observation_space if vector else made.observation_space
             acted = made.single_action_space if vector else made.action_space
-            number, first = read_action_space(acted)
+            writer = read_action_space(acted)
             reader = read_observation_space(seen)
+            masked = self._is_masked(made)
+            if masked:
+                mask_size(writer.space)
             if vector:
                 autoreset_mode(made)
             limit = time_limit(made)
@@ -59,7 +63,7 @@ class HostSource:
         finally:
             self.close(made)
         return Interface(
-            self.name, reader, number, limit, first, on_host=True, by_name=self.by_name
+            self.name, reader, writer, limit, on_host=True, by_name=self.by_name, masked=masked
         )
 
     def open(self, copies: int, *, exactly: bool = True) -> VectorDriver:
@@ -82,6 +86,22 @@ class HostSource:
         except ValueError:
             self.close(made)
             raise
+
+    def _is_masked(self, made: Any) -> bool:
+        """Whether the environment says which actions are allowed, by a method or by its `info`."""
+        if isinstance(made, gymnasium.Env) and mask_method(made) is not None:
+            return True
+        watchdog = None if self.step_timeout is None else Watchdog(self.step_timeout)
+        try:
+            reset = made.reset if watchdog is None else functools.partial(watchdog.call, made.reset)
+            _, info = reset()
+            return MASK in info
+        except (Exception, SystemExit):
+            # It will be raised again, and told, where the environment is played in.
+            return False
+        finally:
+            if watchdog is not None:
+                watchdog.stop()
 
     def close(self, made: Any) -> None:
         """Close what `make` made; what that raises is a warning."""

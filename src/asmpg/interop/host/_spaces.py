@@ -7,6 +7,7 @@ import numpy as np
 from gymnasium import spaces
 
 from asmpg.interop._interface import ObservationReader, SymbolReader, SymbolsReader, VectorReader
+from asmpg.interop._writers import ActionWriter, IntegersWriter, IntegerWriter, VectorWriter
 
 #: Larger arrays of two axes or more are taken for pictures.
 _MOST_PIXELS = 256
@@ -40,25 +41,42 @@ def read_observation_space(space: gymnasium.Space[Any]) -> ObservationReader:
             raise ValueError(f"observations must be {_SUPPORTED}, got {_short(space)}")
 
 
-def read_action_space(space: gymnasium.Space[Any]) -> tuple[int, int]:
-    """The number of actions and the first of them."""
+def read_action_space(space: gymnasium.Space[Any]) -> ActionWriter:
+    """How actions of `space` are written; a `ValueError` says what to wrap where they cannot."""
     match space:
         case spaces.Discrete():
-            return int(space.n), int(space.start)
-        case spaces.Box():
-            advice = (
-                "choose a few typical actions and wrap the environment in "
-                "gymnasium.wrappers.TransformAction(env, lambda i: ACTIONS[i], "
-                "gymnasium.spaces.Discrete(len(ACTIONS)))"
-            )
-        case spaces.MultiDiscrete() | spaces.MultiBinary():
-            advice = (
-                "number the combinations and wrap the environment in "
-                "gymnasium.wrappers.TransformAction"
-            )
+            return IntegerWriter(int(space.n), int(space.start))
+        case spaces.MultiDiscrete():
+            start = tuple(map(int, np.ravel(space.start)))
+            sizes = tuple(map(int, np.ravel(space.nvec)))
+            return IntegersWriter(_at_least_one(sizes, space), start, space.shape, space.dtype.name)
+        case spaces.MultiBinary():
+            size = int(np.prod(space.shape))
+            sizes = _at_least_one((2,) * size, space)
+            return IntegersWriter(sizes, (0,) * size, space.shape, space.dtype.name)
+        case spaces.Box() if np.issubdtype(space.dtype, np.floating):
+            low, high = (np.ravel(bound).astype(float) for bound in (space.low, space.high))
+            _at_least_one(low, space)
+            if not (np.isfinite(low).all() and np.isfinite(high).all()):
+                raise ValueError(
+                    f"actions must have finite bounds, got {_short(space)}; set them with "
+                    "gymnasium.wrappers.RescaleAction(env, -1, 1), or with TransformAction"
+                )
+            if not (low < high).all():
+                raise ValueError(f"actions must have low below high, got {_short(space)}")
+            bounds = tuple(low.tolist()), tuple(high.tolist())
+            return VectorWriter(*bounds, space.shape, space.dtype.name)
         case _:
-            advice = "wrap the environment in gymnasium.wrappers.TransformAction"
-    raise ValueError(f"actions must be Discrete, got {_short(space)}; {advice}")
+            raise ValueError(
+                "actions must be Discrete, MultiDiscrete, MultiBinary, or a Box of floats, got "
+                f"{_short(space)}; wrap the environment in gymnasium.wrappers.TransformAction"
+            )
+
+
+def _at_least_one(parts: Any, space: gymnasium.Space[Any]) -> Any:
+    if not len(parts):
+        raise ValueError(f"actions must have at least one part, got {_short(space)}")
+    return parts
 
 
 def _refuse_pictures(space: spaces.Box) -> None:

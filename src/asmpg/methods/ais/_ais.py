@@ -112,9 +112,14 @@ class AIS(Method[AISLearner]):
         return self.discount
 
     def initialise(self, interface: Interface, key: Key[Array, ""]) -> AISLearner:
+        if interface.masked:
+            raise ValueError(f"AIS knows no action masks, and {interface.name} has some")
+        encoding = encoding_of(interface, self.observation_scale)
         networks = AISNetworks(
             dimension=number_of_states(interface.name, self.dimension, option="dimension"),
-            **encoding_of(interface, self.observation_scale)._asdict(),
+            num_actions=interface.num_actions,
+            num_observations=encoding.num_observations,
+            observation_scale=encoding.observation_scale,
             variant=self.variant,
             start=self.start,
             input_width=self.input_width,

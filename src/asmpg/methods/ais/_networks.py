@@ -8,7 +8,15 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, Shaped
 
 from asmpg._support.checks import check_integer, check_number, check_one_of
-from asmpg.policies import Actor, Encoding, Layers, apply_layers, draw, linear_layers
+from asmpg.policies import (
+    Actor,
+    Categorical,
+    Encoding,
+    Layers,
+    apply_layers,
+    draw_action,
+    linear_layers,
+)
 
 Variant = Literal["kl", "mmd"]
 Start = Literal["normal", "zeros"]
@@ -81,7 +89,7 @@ class AISNetworks(eqx.Module):
     variant: Variant = eqx.field(static=True)
     start: Start = eqx.field(static=True)
     dimension: int = eqx.field(static=True)
-    encoding: Encoding = eqx.field(static=True)
+    encoding: Encoding
 
     def __init__(
         self,
@@ -198,6 +206,10 @@ class AISActor(Actor[AISMemory]):
     networks: AISNetworks
     greedy: bool = eqx.field(static=True, default=False)
 
+    @property
+    def head(self) -> Categorical:
+        return Categorical(self.networks.encoding.num_actions)
+
     def start(self, key: Key[Array, ""]) -> AISMemory:
         """A start state of the encoder: fresh noise or zeros."""
         recurrent, zero = self.networks.start_state(key), jnp.zeros((), jnp.int32)
@@ -208,12 +220,13 @@ class AISActor(Actor[AISMemory]):
         memory: AISMemory,
         observation: Shaped[Array, "*observation"],
         reward: Float[Array, ""],
-        uniforms: Float[Array, "2"],
+        uniforms: Float[Array, " draws"],
+        mask: Bool[Array, " M"] | None = None,
     ) -> AISMemory:
         """One step of the encoder and one draw."""
         recurrent = self.networks.encode_step(
             memory.recurrent, observation, memory.action, reward, memory.time == 0
         )
-        probabilities = jnp.exp(self.networks.log_policy(recurrent.hidden))
-        action = draw(probabilities, uniforms[0], greedy=self.greedy)
+        log_policy = self.networks.log_policy(recurrent.hidden)
+        action = draw_action(self.head, log_policy, uniforms, mask, greedy=self.greedy)
         return AISMemory(recurrent, memory.start, action, memory.time + 1)

@@ -3,7 +3,7 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, Key, Shaped
+from jaxtyping import Array, Bool, Float, Key, Shaped
 
 from asmpg.policies import Encoding, Layers, apply_layers, linear_layers
 
@@ -64,7 +64,7 @@ class MemoryValue(eqx.Module):
     """
 
     layers: Layers
-    encoding: Encoding = eqx.field(static=True)
+    encoding: Encoding
 
     def __init__(
         self,
@@ -75,14 +75,14 @@ class MemoryValue(eqx.Module):
         key: Key[Array, ""],
     ):
         """`memory_size` is the length of `m`."""
-        size = memory_size + encoding.num_actions + encoding.observation_size
+        size = memory_size + encoding.action_size + encoding.observation_size
         self.layers = linear_layers(key, size, width, width, 1)
         self.encoding = encoding
 
     def __call__(
         self,
         remembered: Float[Array, "*batch m"],
-        action: Int[Array, "*batch"],
+        action: Shaped[Array, "*batch_and_action"],
         first: Bool[Array, "*batch"],
         observation: Shaped[Array, "*batch_and_observation"],
     ) -> Float[Array, "*batch"]:

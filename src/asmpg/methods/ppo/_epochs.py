@@ -127,15 +127,12 @@ class Passes(NamedTuple):
         `c` is the entropy coefficient.
         """
         experience, valid = batch.experience, batch.experience.valid
-        distributions = policy.distributions(
-            experience.start, experience.past, experience.observations, experience.actions
-        )
-        difference = distributions.log_probability(experience.actions) - batch.log_probability
+        distributions = distributions_along(policy, experience)
+        difference = distributions.log_probability - batch.log_probability
         ratio = jnp.exp(difference)
         within = jnp.clip(ratio, 1 - self.clip_range, 1 + self.clip_range)
         gains = jnp.minimum(ratio * batch.advantages, within * batch.advantages)
-        log_p = distributions.log_probabilities
-        entropy = mean_over_steps(-jnp.sum(jnp.exp(log_p) * log_p, axis=-1), valid)
+        entropy = mean_over_steps(distributions.entropy, valid)
         outside = (jnp.abs(ratio - 1) > self.clip_range).astype(ratio.dtype)
         metrics = {
             "entropy": entropy,
@@ -144,6 +141,17 @@ class Passes(NamedTuple):
         }
         loss = -mean_over_steps(gains, valid) - self.entropy_coefficient * entropy
         return loss, (distributions, metrics)
+
+
+def distributions_along(policy: HistoryPolicy, experience: Experience) -> ActionDistributions:
+    """The distributions of actions at each step of what was played."""
+    return policy.distributions(
+        experience.start,
+        experience.past,
+        experience.observations,
+        experience.actions,
+        experience.masks,
+    )
 
 
 def _critic_loss(

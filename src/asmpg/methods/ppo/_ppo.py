@@ -11,6 +11,7 @@ import optax
 from jaxtyping import Array, Float, Int, Key
 
 from asmpg._support.checks import MOST_WIDTH, check_integer, check_number, check_one_of
+from asmpg.environments import Discrete
 from asmpg.experience import Experience, Rollouts
 from asmpg.gradients import generalised_advantages
 from asmpg.interop import Interface
@@ -18,14 +19,23 @@ from asmpg.methods._kernels import encoding_of
 from asmpg.methods._method import Method, Metrics, structure
 from asmpg.methods._rates import adam_by_kind
 from asmpg.methods.critics import Critic, MemoryCritic, MemoryValue, RecurrentCritic, ReturnScale
-from asmpg.methods.ppo._epochs import Batch, Passes, Trained, standardised
-from asmpg.policies import Actor, Encoding, HistoryPolicy, Number
+from asmpg.methods.ppo._epochs import Batch, Passes, Trained, distributions_along, standardised
+from asmpg.policies import (
+    Actor,
+    Encoding,
+    HistoryPolicy,
+    Normaliser,
+    Number,
+    with_observations,
+)
 
 CriticKind = Literal["auto", "gru", "memory", "both"]
 #: A critic of the user's own: called with the interface of the environment, the policy and a key.
 CriticFactory = Callable[[Interface, HistoryPolicy, Key[Array, ""]], Critic]
 #: Real observations are divided by this, unless told otherwise.
 _OBSERVATION_SCALE = 0.5
+#: Observations that may be larger are normalised, unless told otherwise.
+_LARGE = 10.0
 _ADAM_EPS = 1e-5
 
 
@@ -69,6 +79,10 @@ class PPO(Method[PPOLearner]):
     observations are finite, else `"gru"`. Its recurrent weights start orthogonal if
     `critic_orthogonal`, and `critic_keep_bias` is added to the bias of the gate that keeps its
     memory. A function of your own makes any other `Critic`.
+
+    Real observations are divided by `observation_scale`, or, if `normalise_observations`, by their
+    running standard deviation after the mean was taken off; what was seen is saved with the policy,
+    and changes in training only. By default that is so where an observation may be larger than 10.
     """
 
     learned: ClassVar[str] = "average"
@@ -103,6 +117,7 @@ class PPO(Method[PPOLearner]):
     critic_learning_rate: float = 4e-3
     return_scale_decay: float = 0.9
     observation_scale: tuple[float, ...] | None = structure(None)
+    normalise_observations: bool | None = structure(None)
 
     def __check_init__(self):
         for name in ("discount", "gae_lambda", "value_lambda", "adam_b2", "return_scale_decay"):
@@ -132,6 +147,8 @@ class PPO(Method[PPOLearner]):
         check_number("critic_keep_bias", self.critic_keep_bias)
         if self.decay is not None:
             check_number("decay", self.decay, low=1e-3)
+        if self.observation_scale is not None and self.normalise_observations:
+            raise ValueError("observation_scale must be None for normalise_observations=True")
         if not callable(self.critic):
             check_one_of("critic", self.critic, ("auto", "gru", "memory", "both"))
 
@@ -184,11 +201,24 @@ class PPO(Method[PPOLearner]):
         trained, metrics = self._passes().run(trained, batch, key, rate=self._rate(progress))
         updates = learner.updates + 1
         average = self._averaged(learner.average, trained.policy, updates)
+        trained, average = with_observations(
+            (trained, average), experience.observations, experience.valid
+        )
         return PPOLearner(trained, average, scale, critic_memory, updates), metrics
 
     def encoding(self, interface: Interface) -> Encoding:
         """How the networks are shown the observations and actions of an environment."""
-        return encoding_of(interface, self.observation_scale, default=_OBSERVATION_SCALE)
+        encoding = encoding_of(interface, self.observation_scale, default=_OBSERVATION_SCALE)
+        space, wanted = interface.observation_space, self.normalise_observations
+        if isinstance(space, Discrete) or wanted is False:
+            return encoding
+        large = max(map(abs, (*space.low, *space.high))) > _LARGE
+        if not (wanted or (large and self.observation_scale is None)):
+            return encoding
+        normaliser = Normaliser.unknown(len(space.low))
+        return eqx.tree_at(
+            lambda e: e.normaliser, encoding, normaliser, is_leaf=lambda x: x is None
+        )
 
     def _make_critic(
         self, interface: Interface, policy: HistoryPolicy, key: Key[Array, ""]
@@ -215,9 +245,7 @@ class PPO(Method[PPOLearner]):
         self, learner: PPOLearner, experience: Experience
     ) -> tuple[Batch, ReturnScale, Float[Array, "N d"]]:
         """What the policy and the critic that were there say of the experience."""
-        distributions = learner.policy.distributions(
-            experience.start, experience.past, experience.observations, experience.actions
-        )
+        distributions = distributions_along(learner.policy, experience)
         values = learner.critic.values(learner.critic_memory, experience, distributions)
         centre, spread = learner.scale.centre, learner.scale.spread
         now, following = (centre + spread * part for part in (values.now, values.following))
@@ -239,7 +267,7 @@ class PPO(Method[PPOLearner]):
         batch = Batch(
             experience,
             learner.critic_memory,
-            distributions.log_probability(experience.actions),
+            distributions.log_probability,
             standardised(gains, experience.valid),
             (targets - scale.centre) / scale.spread,
         )

@@ -51,6 +51,10 @@ def network_of(policy: ASMPolicy, *, name: str, first_action: int) -> NetworkKer
         )
     if isinstance(policy, MLPPolicy) and policy.nu_logits is not None:
         raise ValueError("an MLPPolicy that started in groups cannot be exported; use groups=1")
+    if not policy.num_actions:
+        raise ValueError(
+            f"policy must choose one of several actions to be exported, not in {policy.head.space}"
+        )
     matrix = isinstance(policy, MatrixPolicy)
     states = policy.num_states
     layers = []

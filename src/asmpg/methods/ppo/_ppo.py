@@ -201,9 +201,10 @@ class PPO(Method[PPOLearner]):
         trained, metrics = self._passes().run(trained, batch, key, rate=self._rate(progress))
         updates = learner.updates + 1
         average = self._averaged(learner.average, trained.policy, updates)
-        trained, average = with_observations(
-            (trained, average), experience.observations, experience.valid
+        policy, critic, average = with_observations(
+            (trained.policy, trained.critic, average), experience.observations, experience.valid
         )
+        trained = eqx.tree_at(lambda part: (part.policy, part.critic), trained, (policy, critic))
         return PPOLearner(trained, average, scale, critic_memory, updates), metrics
 
     def encoding(self, interface: Interface) -> Encoding:

@@ -8,7 +8,7 @@ from gymnasium import spaces
 
 from asmpg.environments import Box, Discrete
 from asmpg.interop import IntegerWriter, Interface, reader_from_dict
-from asmpg.interop.host import read_action_space, read_observation_space
+from asmpg.interop.host import read_observation_space
 
 SPACES = [
     spaces.Discrete(5, start=-2),
@@ -98,7 +98,3 @@ def test_advice_on_flattening_works():
     # What is advised fits.
     del grid.spaces["mission"]
     assert read_observation_space(spaces.flatten_space(grid)).space.shape == (151,)
-
-
-def test_actions_may_start_anywhere():
-    assert read_action_space(spaces.Discrete(3, start=-1)) == (3, -1)

@@ -8,11 +8,23 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from gymnasium import spaces
+from gymnasium.vector.utils import concatenate, create_empty_array
 
 from asmpg.agents import Agent, load
+from asmpg.agents._agent import Recipe
 from asmpg.environments import Box, Discrete
 from asmpg.exact import exact_returns
-from asmpg.policies import Encoding, JointTabularPolicy, MLPPolicy, TabularPolicy, TimeIndexedPolicy
+from asmpg.interop import Interface
+from asmpg.interop.host import read_observation_space
+from asmpg.policies import (
+    Encoding,
+    JointTabularPolicy,
+    MLPPolicy,
+    TabularPolicy,
+    TimeIndexedPolicy,
+    actor,
+)
 from asmpg.runs import RunFolder
 from asmpg.training import build_program, evaluate, seed_shapes, train
 from controllers import cheese_maze_controller
@@ -226,6 +238,68 @@ def test_real_observations_may_come_alone_or_in_batches():
         agent.predict([0.5, np.nan])
     with pytest.raises(ValueError, match="observation must be an element of"):
         agent.predict(0.5)
+
+
+PARTS = spaces.Dict(
+    card=spaces.Discrete(3),
+    place=spaces.Box(-9, 9, (2,)),
+    rest=spaces.Tuple([spaces.Discrete(2), spaces.MultiBinary(2)]),
+)
+
+
+@pytest.fixture(scope="module")
+def agent_of_parts():
+    reader = read_observation_space(PARTS)
+    policy = MLPPolicy(
+        num_states=3,
+        num_actions=2,
+        num_observations=None,
+        observation_scale=(1.0,) * reader.space.shape[0],
+        hidden=4,
+        key=jax.random.key(0),
+    )
+    interface = Interface("parts", reader, 2, MAX_STEPS, on_host=True)
+    return Agent(
+        lambda greedy: actor(policy, greedy=greedy),
+        reader.space,
+        policy=policy,
+        recipe=Recipe(small_config(), interface),
+    )
+
+
+def test_observations_in_parts_may_come_alone_or_in_batches(agent_of_parts):
+    PARTS.seed(0)
+    samples = [PARTS.sample() for _ in range(5)]
+    # A dict of batches, as vector environments give it and Stable-Baselines3 takes it.
+    batch = concatenate(PARTS, samples, create_empty_array(PARTS, 5))
+    actions, states = agent_of_parts.predict(batch, deterministic=True)
+    assert actions.shape == (5,)
+    for sample, action, state in zip(samples, actions, states[0], strict=True):
+        alone, (alone_state, *_) = agent_of_parts.predict(sample, deterministic=True)
+        assert (alone, alone_state.tolist()) == (action, [state])
+        nu = agent_of_parts.nu(None, None, sample)
+        assert nu.argmax() == state
+    one = jax.tree.map(lambda part: part[:1], batch)
+    assert agent_of_parts.predict(one)[0].shape == (1,)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"card": None}, "part 'card' of the observation must be an integer, got"),
+        ({"place": np.zeros(3)}, r"part 'place' of the observation must have shape \(2,\)"),
+        ({"rest": (1,)}, r"part 'rest' of the observation must be a tuple of 2, got \(1,\)"),
+        ({"rest": (1, [0, 2])}, r"part 'rest\[1\]' of the observation must be an element"),
+        ({"card": [1, 2]}, "but card is a batch of 2, place is single"),
+    ],
+)
+def test_a_wrong_part_is_named(agent_of_parts, change, message):
+    right = {"card": 1, "place": [0.5, 0.5], "rest": (1, [0, 1])}
+    agent_of_parts.predict(right)
+    with pytest.raises(ValueError, match=message):
+        agent_of_parts.predict(right | change)
+    with pytest.raises(ValueError, match="observation must have the key 'place', it has 'card'"):
+        agent_of_parts.predict({"card": 1})
 
 
 def test_the_kernels_of_a_joint_policy_need_their_input():

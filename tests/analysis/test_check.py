@@ -9,7 +9,7 @@ from gymnasium import spaces
 import asmpg
 from asmpg.analysis.check import CheckReport, Comparison, RandomPlay
 from asmpg.cli import main
-from host_environments import NumPyCheeseMaze, RandomWalk
+from host_environments import MazeInParts, NumPyCheeseMaze, RandomWalk, WalkInParts
 
 
 def test_a_gymnasium_environment():
@@ -24,6 +24,14 @@ def test_a_gymnasium_environment():
     assert report.observation_scale[1] == 7
     assert "observation_scale=" in str(report)
     assert json.loads(json.dumps(report.to_dict()))["fits"] is True
+
+
+def test_parts_are_told_by_their_names():
+    report = str(asmpg.check(MazeInParts, seconds=0))
+    assert "one of 14 symbols, light[0]=0 shown=0 to light[0]=1 shown=6: policies" in report
+    report = asmpg.check(WalkInParts, seconds=0)
+    assert report.components == ("place[0]", "rest[0][0,0]")
+    assert "× rest[0][0,0] in [0, 7]" in str(report)
 
 
 def test_a_long_observation_scale_is_summarised():

@@ -1,5 +1,7 @@
 """Whichever way a vector environment resets itself, what is learned from is the same."""
 
+import functools
+
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
@@ -9,7 +11,7 @@ from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 from asmpg.experience import HostEnvironments, HostPlayer, Rollouts, WholeEpisodes
 from asmpg.interop.host import HostSource, VectorDriver
 from asmpg.policies import ActionHead, AgentMemory, AgentMemoryActor, Categorical
-from host_environments import RandomWalk
+from host_environments import RandomWalk, WalkInParts
 
 COPIES, STEPS = 5, 40
 COLUMNS = ("observations", "time", "actions", "rewards", "next_observations", "terminated", "ended")
@@ -59,9 +61,10 @@ in_each_mode = pytest.mark.parametrize("mode", list(AutoresetMode), ids=lambda m
 
 
 @in_each_mode
-def test_rows_are_those_of_a_loop_by_hand(mode):
+@pytest.mark.parametrize("walk", [RandomWalk, WalkInParts])
+def test_rows_are_those_of_a_loop_by_hand(mode, walk):
     in_place = mode is not AutoresetMode.SAME_STEP
-    makers = [lambda: RandomWalk(in_place=in_place)] * COPIES
+    makers = [lambda: walk(in_place=in_place)] * COPIES
     vector = SyncVectorEnv(makers, autoreset_mode=mode)
     environments, seeds = begun(VectorDriver("walk", vector))
     parts = [environments.collect(Rollouts(COPIES, STEPS)) for _ in range(2)]
@@ -100,10 +103,16 @@ def test_whole_episodes_are_those_of_a_loop_by_hand(mode):
     environments.driver.close()
 
 
-def test_processes_of_their_own_give_the_same_rows():
-    vector = AsyncVectorEnv(
-        [RandomWalk] * 2, autoreset_mode=AutoresetMode.DISABLED, context="spawn"
-    )
+@pytest.mark.parametrize(
+    ("walk", "mode"),
+    [
+        (RandomWalk, AutoresetMode.DISABLED),
+        (functools.partial(WalkInParts, in_place=False), AutoresetMode.SAME_STEP),
+    ],
+    ids=["array", "parts"],
+)
+def test_processes_of_their_own_give_the_same_rows(walk, mode):
+    vector = AsyncVectorEnv([walk] * 2, autoreset_mode=mode, context="spawn")
     environments, seeds = begun(VectorDriver("walk", vector))
     rows = environments.collect(Rollouts(2, STEPS))
     for copy, seed in enumerate(seeds):
@@ -112,8 +121,9 @@ def test_processes_of_their_own_give_the_same_rows():
     environments.driver.close()
 
 
-def test_what_we_make_ourselves_gives_the_same_rows():
-    environments, seeds = begun(HostSource("walk", RandomWalk, False).open(COPIES))
+@pytest.mark.parametrize("walk", [RandomWalk, WalkInParts])
+def test_what_we_make_ourselves_gives_the_same_rows(walk):
+    environments, seeds = begun(HostSource("walk", walk, False).open(COPIES))
     rows = environments.collect(Rollouts(COPIES, STEPS))
     assert rows["valid"].all()
     for copy, seed in enumerate(seeds):

@@ -10,7 +10,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium import spaces
-from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 from gymnasium.wrappers import TimeLimit
 
 import asmpg
@@ -120,6 +120,50 @@ def test_observations_outside_of_their_bounds_are_told_once():
     with pytest.warns(RuntimeWarning, match=r"component 0 is 1.5, not in \[-1, 1\]") as told:
         assert len(play(driver, 6)) == 6
     assert len(told) == 1
+
+
+def test_what_is_wrong_with_a_part_is_told_by_its_name():
+    class Parts(Endless):
+        observation_space = spaces.Dict(
+            card=spaces.Discrete(9), place=spaces.Box(-1, 1, (2,), np.float32)
+        )
+
+        def __init__(self, card, place):
+            self.shown = {"card": card, "place": np.asarray(place, np.float32)}
+
+        def reset(self, *, seed=None, options=None):
+            return self.shown, {}
+
+    with pytest.warns(RuntimeWarning, match=r"component place\[1\] is 2, not in \[-1, 1\]"):
+        opened(lambda: Parts(3, [0, 2])).reset()
+    for card, place, message in (
+        (9, [0, 0], "part 'card' of the observation must be an element of .* got 9"),
+        (0, [np.nan, 0], r"part 'place' of the observation must be finite, got \[nan"),
+    ):
+        with pytest.raises(asmpg.TrainingError, match=message):
+            opened(lambda card=card, place=place: Parts(card, place)).reset()
+
+
+def test_the_last_observations_may_come_in_parts():
+    """Vector environments of other makers stack them like any others."""
+
+    class Stacked(VectorEnv):
+        num_envs = 2
+        single_observation_space = spaces.Tuple([spaces.Discrete(3), spaces.Box(0, 9, (1,))])
+        single_action_space = spaces.Discrete(2)
+
+        def __init__(self):
+            self.metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}
+
+        def step(self, actions):
+            over, no = np.asarray([False, True]), np.zeros(2, bool)
+            final = (np.asarray([7, 2]), np.asarray([[np.nan], [5]]))
+            seen = (np.asarray([0, 1]), np.asarray([[3.0], [4.0]]))
+            return seen, np.zeros(2), over, no, {"final_obs": final}
+
+    played = VectorDriver("stacked", Stacked()).step(np.zeros(2, int))
+    assert played.seen.tolist() == [[1, 0, 0, 3], [0, 0, 1, 5]]
+    assert played.observations.tolist() == [[1, 0, 0, 3], [0, 1, 0, 4]]
 
 
 def test_rounding_is_no_fault():

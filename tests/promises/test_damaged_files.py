@@ -134,11 +134,35 @@ def test_sizes_are_not_believed(folder):
     refused(lambda: asmpg.load(path), path, "is compressed")
 
 
+def _nonsense(part):
+    """Observations of parts that no environment has."""
+    deep = part
+    for _ in range(9):
+        deep = {"reader": "CompositeReader", "keys": None, "parts": [deep]}
+    yield deep
+    for keys, parts in (
+        (None, []),
+        (None, 3),
+        (None, [3]),
+        (None, [part | {"n": 10**6}] * 2),
+        (["a"], [part, part]),
+        (["a", "a"], [part, part]),
+        ([["a"]], [part]),
+        ([True], [part]),
+        ("a", [part]),
+        (["a"], [{"reader": "CompositeReader"}]),
+        (["a"], [part | {"reader": ["SymbolReader"]}]),
+        (["a"], [part | {"more": 1}]),
+    ):
+        yield {"reader": "CompositeReader", "keys": keys, "parts": parts}
+
+
 def test_an_agent_of_impossible_sizes(folder):
     path = folder / "agent.npz"
     meta = load_meta(path)
-    for change in ({"n": 10**30}, {"n": "many"}, {"reader": "SymbolsReader"}, {"start": None}):
-        reader = meta["interface"]["reader"] | change
+    whole = meta["interface"]["reader"]
+    changes = ({"n": 10**30}, {"n": "many"}, {"reader": "SymbolsReader"}, {"start": None})
+    for reader in [*(whole | change for change in changes), *_nonsense(whole)]:
         changed = meta | {"interface": meta["interface"] | {"reader": reader}}
         _with_entry(path, "_meta.npy", _array(json.dumps(changed).encode()))
         refused(lambda: asmpg.load(path), path, "is not an agent, or is damaged")

@@ -71,6 +71,38 @@ class RandomWalk(gymnasium.Env):
         return self._buffer if self._in_place else self._buffer.copy()
 
 
+class MazeInParts(NumPyCheeseMaze):
+    """The maze with a light that goes on and off: 14 symbols, in a dict and a tuple."""
+
+    observation_space = spaces.Dict(
+        light=spaces.Tuple([spaces.Discrete(2)]), shown=spaces.Discrete(7)
+    )
+
+    def reset(self, *, seed=None, options=None):
+        shown, info = super().reset(seed=seed)
+        return self._parts(shown), info
+
+    def step(self, action):
+        shown, *rest = super().step(action)
+        return self._parts(shown), *rest
+
+    def _parts(self, shown):
+        return {"light": (self.time % 2,), "shown": shown}
+
+
+class WalkInParts(RandomWalk):
+    """The random walk, the two numbers of its observations in different parts."""
+
+    observation_space = spaces.Dict(
+        place=spaces.Box(-np.inf, np.inf, (1,), np.float64),
+        rest=spaces.Tuple([spaces.Box(0, 7, (1, 1), np.float64)]),
+    )
+
+    def _show(self, *numbers):
+        shown = super()._show(*numbers)
+        return {"place": shown[:1], "rest": (shown[1:].reshape(1, 1),)}
+
+
 class Faulty(gymnasium.Env):
     """Goes well for some steps, then does what `fault` says."""
 

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from asmpg._support.checks import check_integer, check_number
 from asmpg.agents import _kernels
 from asmpg.agents._arguments import (
+    Observation,
     mask_batch,
     memory_batch,
     observation_batch,
@@ -139,7 +140,7 @@ class Agent:
 
     def predict(
         self,
-        observation: ArrayLike,
+        observation: Observation,
         state: Sequence[ArrayLike] | None = None,
         episode_start: ArrayLike | None = None,
         deterministic: bool = False,
@@ -150,7 +151,8 @@ class Agent:
         """The actions for one observation, or for a batch of `n`, and the memory to hand in next.
 
         Args:
-            observation: One observation of the environment, or a batch of them.
+            observation: One observation of the environment, or a batch of them; where observations
+                are dicts or tuples, that is a dict or tuple of batches.
             state: The second output of the last call; `None` where all episodes start.
             episode_start: For each of the `n`, whether its episode starts here: its part of `state`
                 is then forgotten.
@@ -188,7 +190,7 @@ class Agent:
         self,
         state: SupportsIndex | None,
         action: SupportsIndex | None,
-        observation: ArrayLike,
+        observation: Observation,
         *,
         time: SupportsIndex | None = None,
     ) -> Float[np.ndarray, " S"]:
@@ -204,7 +206,7 @@ class Agent:
         self,
         state: SupportsIndex,
         *,
-        seen: Sequence[ArrayLike] = (),
+        seen: Sequence[Observation] = (),
         done: Sequence[SupportsIndex] = (),
         given: _kernels.KernelInput | None = None,
         time: SupportsIndex | None = None,
@@ -245,7 +247,7 @@ class Agent:
         Args:
             environment: Where it plays, for frequencies, values and names; that of the run if it
                 can be made again and is compiled.
-            observation_names: A word for each observation.
+            observation_names: A word for each observation; by default that of the environment.
             cases: Real observations are told apart by the nearest of so many typical ones, found in
                 episodes that the agent plays.
             episodes: How many episodes are played where values and frequencies are not exact.
@@ -265,7 +267,7 @@ class Agent:
             self._asm_policy(),
             None if environment is None else Setting(environment, discount, episodes),
             name=None if recipe is None else recipe.interface.name,
-            observation_names=observation_names,
+            observation_names=observation_names or self._observation_names(environment),
             first_action=self._first_action,
             cases=cases,
         )
@@ -289,8 +291,7 @@ class Agent:
             return
         environment = None if self._recipe is None else self._recipe.environment()
         machine = Machine.of_policy(policy, name=name, first_action=self._first_action)
-        if environment is not None:
-            machine = machine.named(environment)
+        machine = machine.named(environment, self._observation_names(environment))
         (machine.harden() if deterministic else machine).export(path)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -302,11 +303,20 @@ class Agent:
             raise ValueError("only an agent from training can be saved, not one made of a policy")
         save_checkpoint(path, self._learned, self._recipe.to_dict())
 
-    def _read(self, observation: ArrayLike) -> ArrayLike:
+    def _read(self, observation: Observation) -> Any:
         # For our own environments, `observation_batch` says all there is to say.
         if self._recipe is None or not self._recipe.interface.on_host:
             return observation
         return self._recipe.interface.reader.read_any(observation)
+
+    def _observation_names(self, environment: Environment[Any] | None) -> tuple[str, ...] | None:
+        """What `environment` calls its symbols, or that of the run; `None` if they are unknown."""
+        if self._asm_policy().num_observations is None:
+            return None
+        known = getattr(environment, "observation_names", None)
+        if known is None and self._recipe is not None:
+            return self._recipe.interface.reader.names
+        return known
 
     @property
     def _writer(self) -> ActionWriter:

@@ -1,6 +1,6 @@
 """What users hand to an agent, checked and turned into arrays."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
@@ -12,9 +12,12 @@ from numpy.typing import ArrayLike
 from asmpg.environments import Discrete, Space
 from asmpg.policies import ActionHead
 
+#: As the environment gives it: an array, or where it consists of several, a dict or a tuple.
+Observation = ArrayLike | Mapping[Any, Any] | tuple[Any, ...]
+
 
 def observation_batch(
-    observation: ArrayLike, space: Space
+    observation: Observation, space: Space
 ) -> tuple[Shaped[Array, "n *observation"], bool]:
     """The observations with a batch axis, and whether there was a single one, without it."""
     given = np.asarray(observation)

@@ -8,12 +8,12 @@ import numpy as np
 from jaxtyping import Array, Float, Shaped
 from numpy.typing import ArrayLike
 
-from asmpg.agents._arguments import index, observation_batch
+from asmpg.agents._arguments import Observation, index, observation_batch
 from asmpg.environments import Space
 from asmpg.policies import AgentMemory, ASMPolicy, TimeIndexedPolicy, WindowPolicy
 
 #: Agent state, action and observation: what `nu` looks at. The first two are `None` at the start.
-KernelInput = tuple[SupportsIndex | None, SupportsIndex | None, ArrayLike]
+KernelInput = tuple[SupportsIndex | None, SupportsIndex | None, Observation]
 
 
 def nu(

@@ -12,7 +12,7 @@ from asmpg._support.words import counted
 from asmpg.analysis.check._comparison import WITH, WITHOUT, Comparison, compare
 from asmpg.analysis.check._play import RandomPlay, play_at_random
 from asmpg.environments import Discrete
-from asmpg.interop import ResolvedEnvironment, resolve
+from asmpg.interop import CompositeReader, Interface, ResolvedEnvironment, resolve
 from asmpg.policies import Categorical, Gaussian, head_of
 from asmpg.runs import RunConfig
 
@@ -34,6 +34,8 @@ class CheckReport:
     problem: str | None = None
     stepped: str = ""
     observations: str = ""
+    #: What the components of real observations are called, where they are from several parts.
+    components: tuple[str, ...] = ()
     actions: str = ""
     max_steps: int = 0
     play: RandomPlay | None = None
@@ -87,6 +89,9 @@ class CheckReport:
             seen = f"{play.seen} different symbols"
         else:
             shown = [f"[{low:.3g}, {high:.3g}]" for low, high in play.seen[:_MOST_SHOWN]]
+            if self.components:
+                names = self.components[:_MOST_SHOWN]
+                shown = [f"{name} in {pair}" for name, pair in zip(names, shown, strict=True)]
             seen = " × ".join(shown) + (" × …" if len(play.seen) > _MOST_SHOWN else "")
         length = "none ended" if play.mean_length is None else f"{play.mean_length:.1f} steps long"
         lines = [
@@ -165,8 +170,9 @@ def check(
     return CheckReport(
         name,
         stepped="compiled" if resolved.source is None else "stepped on the host by Gymnasium",
-        observations=_reading(resolved),
-        actions=_acting(resolved),
+        observations=_reading(resolved.interface),
+        components=_components(resolved.interface),
+        actions=_acting(resolved.interface),
         max_steps=resolved.interface.max_steps,
         play=play,
         warnings=_gymnasium_warnings(resolved),
@@ -178,16 +184,22 @@ def _label(environment: Any) -> str:
     return getattr(environment, "__name__", type(environment).__name__)
 
 
-def _reading(resolved: ResolvedEnvironment) -> str:
-    space = resolved.interface.observation_space
+def _reading(interface: Interface) -> str:
+    space, reader = interface.observation_space, interface.reader
     if isinstance(space, Discrete):
-        return f"read as one of {space.n} symbols: policies can be tables"
-    size = len(space.low)
-    return f"read as a vector of {size} real number{'s' if size > 1 else ''}"
+        named = isinstance(reader, CompositeReader)
+        words = f", {reader.names[0]} to {reader.names[-1]}" if named else ""
+        return f"read as one of {space.n} symbols{words}: policies can be tables"
+    return f"read as a vector of {counted(len(space.low), 'real number')}"
 
 
-def _acting(resolved: ResolvedEnvironment) -> str:
-    space = resolved.interface.action_space
+def _components(interface: Interface) -> tuple[str, ...]:
+    reader = interface.reader
+    return reader.names if isinstance(reader, CompositeReader) and not reader.finite else ()
+
+
+def _acting(interface: Interface) -> str:
+    space = interface.action_space
     match head_of(space):
         case Categorical(parts=()) as head:
             told = f"one of {head.n}"
@@ -197,7 +209,7 @@ def _acting(resolved: ResolvedEnvironment) -> str:
             told = f"a real vector in {space}"
         case _:
             told = f"{space}: parts are independent given the agent state"
-    return told + (", with action masks" if resolved.interface.masked else "")
+    return told + (", with action masks" if interface.masked else "")
 
 
 def _gymnasium_warnings(resolved: ResolvedEnvironment) -> tuple[str, ...]:

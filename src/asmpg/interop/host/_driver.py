@@ -2,7 +2,7 @@
 
 import contextlib
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import gymnasium
@@ -12,7 +12,8 @@ from gymnasium.wrappers import TimeLimit
 from jaxtyping import Bool, Shaped
 
 from asmpg._support.errors import TrainingError
-from asmpg.interop._interface import VectorReader
+from asmpg.environments import Box
+from asmpg.interop._readers import ObservationReader
 from asmpg.interop._stepping import HostDriver, HostStep
 from asmpg.interop._writers import mask_size, part_edges
 from asmpg.interop.host._faults import (
@@ -65,7 +66,7 @@ class VectorDriver(HostDriver):
         self.copies = vector.num_envs
         self._vector = vector
         self._reader = read_observation_space(vector.single_observation_space)
-        self._bounds = _Bounds(self._reader) if isinstance(self._reader, VectorReader) else None
+        self._bounds = None if self._reader.finite else _Bounds(self._reader)
         self._writer = read_action_space(vector.single_action_space)
         self._masked: bool | None = None
         self._mode = autoreset_mode(vector)
@@ -112,7 +113,8 @@ class VectorDriver(HostDriver):
                     )
                 seen = seen.copy()
                 for copy in np.flatnonzero(ended):
-                    seen[copy] = self._read(np.asarray(info["final_obs"][copy])[None])[0]
+                    final = _of_copy(info["final_obs"], int(copy))
+                    seen[copy] = self._read(final, self._reader.read_any)
             case AutoresetMode.DISABLED if ended.any():
                 fresh, news = self._call(2, "reset", options={"reset_mask": ended.copy()})
                 after = seen.copy()
@@ -179,9 +181,9 @@ class VectorDriver(HostDriver):
                 ) from error
             raise TrainingError(f"{self.name}: {raised(name, error)}") from error
 
-    def _read(self, observations: Any) -> np.ndarray:
+    def _read(self, observations: Any, by: Callable[[Any], np.ndarray] | None = None) -> np.ndarray:
         try:
-            read = self._reader.read(np.asarray(observations))
+            read = (by or self._reader.read)(observations)
         except ValueError as error:
             raise TrainingError(f"{self.name}: {error}") from None
         stray = None if self._bounds is None else self._bounds.stray(read)
@@ -260,12 +262,26 @@ def autoreset_mode(vector: gymnasium.vector.VectorEnv[Any, Any, Any]) -> Autores
         ) from None
 
 
+def _of_copy(final: Any, copy: int) -> Any:
+    """What `copy` saw last, out of an array of observations, or of parts that are arrays."""
+    match final:
+        case Mapping():
+            return {key: _of_copy(part, copy) for key, part in final.items()}
+        case tuple():
+            return tuple(_of_copy(part, copy) for part in final)
+        case _:
+            return final[copy]
+
+
 class _Bounds:
     """The bounds of a box, with a little room for rounding."""
 
-    def __init__(self, reader: VectorReader):
-        self._declared = reader.low, reader.high
-        low, high = np.asarray(reader.low), np.asarray(reader.high)
+    def __init__(self, reader: ObservationReader):
+        space = reader.space
+        assert isinstance(space, Box)
+        self._names = reader.names
+        self._declared = space.low, space.high
+        low, high = np.asarray(space.low), np.asarray(space.high)
         largest = float(np.finfo(np.float32).max)
         self._low = np.where(low <= -largest, -np.inf, low - 1e-6 - 1e-5 * np.abs(low))
         self._high = np.where(high >= largest, np.inf, high + 1e-6 + 1e-5 * np.abs(high))
@@ -275,9 +291,9 @@ class _Bounds:
         outside = (read < self._low) | (read > self._high)
         if not outside.any():
             return None
-        copy, part = np.unravel_index(int(np.argmax(outside)), outside.shape)
+        *row, part = np.unravel_index(int(np.argmax(outside)), outside.shape)
         low, high = (bounds[part] for bounds in self._declared)
         return (
-            f"observations leave their declared bounds: component {part} is "
-            f"{read[copy, part]:g}, not in [{low:g}, {high:g}]; they are used as they are"
+            f"observations leave their declared bounds: component {self._names[part]} is "
+            f"{read[(*row, part)]:g}, not in [{low:g}, {high:g}]; they are used as they are"
         )

@@ -6,39 +6,36 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from asmpg.interop._interface import ObservationReader, SymbolReader, SymbolsReader, VectorReader
+from asmpg.interop._array_readers import SymbolReader, SymbolsReader, VectorReader
+from asmpg.interop._composite_reader import CompositeReader, joined, key_path
+from asmpg.interop._readers import Leaf, ObservationReader
+from asmpg.interop._stored_readers import check_reader
 from asmpg.interop._writers import ActionWriter, IntegersWriter, IntegerWriter, VectorWriter
 
 #: Larger arrays of two axes or more are taken for pictures.
 _MOST_PIXELS = 256
-_SUPPORTED = "Discrete, MultiDiscrete, MultiBinary, or Box (a real vector)"
+_SUPPORTED = (
+    "Discrete, MultiDiscrete, MultiBinary, Box (a real vector), or a Dict or Tuple of these"
+)
 _LARGEST = float(np.finfo(np.float32).max)
+_WRAPPERS = "gymnasium.wrappers"
+
+
+class _UnreadableError(ValueError):
+    """A space that another one has to take the place of."""
 
 
 def read_observation_space(space: gymnasium.Space[Any]) -> ObservationReader:
     """How observations of `space` are read; a `ValueError` says what to wrap where they cannot."""
-    match space:
-        case spaces.Discrete():
-            return SymbolReader(int(space.n), int(space.start))
-        case spaces.MultiDiscrete():
-            start = tuple(map(int, np.ravel(space.start)))
-            return SymbolsReader(tuple(map(int, np.ravel(space.nvec))), start, space.shape)
-        case spaces.MultiBinary():
-            size = int(np.prod(space.shape))
-            return SymbolsReader((2,) * size, (0,) * size, space.shape)
-        case spaces.Box():
-            _refuse_pictures(space)
-            low, high = (
-                tuple(np.clip(np.ravel(bound).astype(float), -_LARGEST, _LARGEST).tolist())
-                for bound in (space.low, space.high)
-            )
-            return VectorReader(low, high, space.shape)
-        case spaces.Dict() | spaces.Tuple():
-            raise ValueError(
-                f"observations must be {_SUPPORTED}, got {_short(space)}; {_how_to_flatten(space)}"
-            )
-        case _:
-            raise ValueError(f"observations must be {_SUPPORTED}, got {_short(space)}")
+    composite = isinstance(space, spaces.Dict | spaces.Tuple)
+    try:
+        reader = _reader(space)
+    except _UnreadableError as error:
+        advice = _advice_on_parts(space) if composite else _advice(space)
+        raise ValueError(f"observations must be {_SUPPORTED}, got {error}; {advice}") from None
+    if composite:
+        check_reader(reader)
+    return reader
 
 
 def read_action_space(space: gymnasium.Space[Any]) -> ActionWriter:
@@ -79,38 +76,114 @@ def _at_least_one(parts: Any, space: gymnasium.Space[Any]) -> Any:
     return parts
 
 
-def _refuse_pictures(space: spaces.Box) -> None:
+def _reader(space: gymnasium.Space[Any], path: str = "") -> ObservationReader:
+    """That of a part, to which `path` leads."""
+    shown = f"{_short(space)} as part {path!r}" if path else _short(space)
+    if 0 in (space.shape or ()):
+        raise ValueError(f"observations must have a component at least, got {shown}")
+    match space:
+        case spaces.Discrete():
+            return SymbolReader(int(space.n), int(space.start))
+        case spaces.MultiDiscrete():
+            start = tuple(map(int, np.ravel(space.start)))
+            return SymbolsReader(tuple(map(int, np.ravel(space.nvec))), start, space.shape)
+        case spaces.MultiBinary():
+            size = int(np.prod(space.shape))
+            return SymbolsReader((2,) * size, (0,) * size, space.shape)
+        case spaces.Box():
+            if _is_picture(space):
+                raise _UnreadableError(
+                    f"{shown}, which looks like a picture, and there are no convolutional networks "
+                    "here"
+                )
+            low, high = (
+                tuple(np.clip(np.ravel(bound).astype(float), -_LARGEST, _LARGEST).tolist())
+                for bound in (space.low, space.high)
+            )
+            leaf = Leaf(path, VectorReader(low, high, space.shape))
+            _check_bounds(leaf)
+            return leaf.reader
+        case spaces.Dict() | spaces.Tuple():
+            parts = _parts(space)
+            if not parts:
+                raise ValueError(f"observations must have a part at least, got {shown}")
+            keys = tuple(parts) if isinstance(space, spaces.Dict) else None
+            if not all(isinstance(key, str | int) for key in parts):
+                raise ValueError(f"observations must have text or integers as keys, got {shown}")
+            return CompositeReader(
+                tuple(
+                    _reader(part, joined(path, f"[{key}]" if keys is None else key_path(key)))
+                    for key, part in parts.items()
+                ),
+                keys,
+            )
+        case _:
+            raise _UnreadableError(shown)
+
+
+def _parts(space: Any) -> dict[Any, gymnasium.Space[Any]]:
+    return dict(space.spaces if isinstance(space, spaces.Dict) else enumerate(space.spaces))
+
+
+def _check_bounds(leaf: Leaf) -> None:
+    for low, high, name in zip(*leaf.reader.bounds, leaf.components, strict=True):
+        if not low <= high:
+            raise ValueError(
+                "observations must have bounds, the lower one first; component "
+                f"{name} has {low:g} and {high:g}"
+            )
+
+
+def _is_picture(space: spaces.Box) -> bool:
     size = int(np.prod(space.shape))
-    if size == 0:
-        raise ValueError(f"observations must be {_SUPPORTED}, got {_short(space)}")
-    picture = len(space.shape) == 3 and space.dtype == np.uint8
-    if picture or (len(space.shape) > 1 and size > _MOST_PIXELS):
-        raise ValueError(
-            f"observations must be {_SUPPORTED}; {_short(space)} looks like a picture, and there "
-            "are no convolutional networks here: show features instead of pixels, with "
-            "gymnasium.wrappers.TransformObservation, or if it holds features already, wrap the "
-            "environment in gymnasium.wrappers.FlattenObservation"
-        )
+    coloured = len(space.shape) == 3 and space.dtype == np.uint8
+    return coloured or (len(space.shape) > 1 and size > _MOST_PIXELS)
 
 
-def _how_to_flatten(space: Any) -> str:
-    """Advice that works: Gymnasium cannot flatten every space, MiniGrid's missions for one."""
-    parts = space.spaces
-    keys = list(parts) if isinstance(parts, dict) else list(range(len(parts)))
-    flat = [key for key in keys if _flattens(parts[key])]
-    if flat == keys:
-        return "wrap the environment in gymnasium.wrappers.FlattenObservation"
-    rest = ", ".join(str(key) for key in keys if key not in flat)
-    if flat and isinstance(parts, dict):
+def _advice(space: gymnasium.Space[Any]) -> str:
+    """What to wrap an environment in whose observations are one array, or no array at all."""
+    if isinstance(space, spaces.Box):
         return (
-            f"{rest} cannot be flattened: leave it out, by gymnasium.wrappers.FlattenObservation("
-            f"gymnasium.wrappers.FilterObservation(env, {flat})), or wrap a MiniGrid environment "
-            "in minigrid.wrappers.FlatObsWrapper, which keeps it"
+            f"show features instead of pixels, with {_WRAPPERS}.TransformObservation, or if it "
+            f"holds features already, wrap the environment in {_WRAPPERS}.FlattenObservation"
         )
-    return (
-        f"{rest} cannot be flattened: make a vector of the rest with "
-        "gymnasium.wrappers.TransformObservation"
-    )
+    if _flattens(space):
+        return f"wrap the environment in {_WRAPPERS}.FlattenObservation"
+    return f"make a vector of it with {_WRAPPERS}.TransformObservation"
+
+
+def _advice_on_parts(space: Any) -> str:
+    """Advice that works: Gymnasium cannot flatten every space, MiniGrid's missions for one."""
+    parts = _parts(space)
+    read = [key for key, part in parts.items() if _reads(part)]
+    flat = [key for key, part in parts.items() if _flattens(part)]
+    # Gymnasium filters a Dict by text only.
+    filters = isinstance(space, spaces.Tuple) or all(isinstance(key, str) for key in parts)
+    without = f"{_WRAPPERS}.FilterObservation(env, {{}})".format
+    if len(flat) == len(parts):
+        advice = f"wrap the environment in {_WRAPPERS}.FlattenObservation"
+        return f"{advice}, or leave it out, by {without(read)}" if read and filters else advice
+    rest = ", ".join(repr(key) for key in parts if key not in flat)
+    if not flat or not filters:
+        return (
+            f"{rest} cannot be flattened: make a vector of what matters with "
+            f"{_WRAPPERS}.TransformObservation"
+        )
+    wrapped = without(flat) if flat == read else f"{_WRAPPERS}.FlattenObservation({without(flat)})"
+    advice = f"{rest} cannot be flattened: leave it out, by {wrapped}"
+    if "mission" in parts and "mission" not in flat:
+        advice += (
+            ", or wrap a MiniGrid environment in minigrid.wrappers.FlatObsWrapper, which keeps it"
+        )
+    return advice
+
+
+def _reads(space: gymnasium.Space[Any]) -> bool:
+    try:
+        _reader(space)
+    except ValueError:
+        return False
+    return True
 
 
 def _flattens(space: gymnasium.Space[Any]) -> bool:

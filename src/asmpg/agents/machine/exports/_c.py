@@ -134,7 +134,7 @@ def _names(machine: "Machine") -> list[str]:
 
 def _plain(text: str) -> str:
     """Text that cannot end a comment, or a line."""
-    return re.sub(r"[^\w .,:;()=+-]", "?", text, flags=re.ASCII)
+    return re.sub(r"[^\w .,:;()\[\]=+-]", "?", text, flags=re.ASCII)
 
 
 def _tables(machine: "Machine", prefix: str) -> list[str]:

@@ -30,7 +30,7 @@ def compiled_steps(environment: Environment[Any], batch: int) -> Callable[[Any],
     def step(carry: tuple[Any, Array, Array], key: Array) -> tuple[tuple[Any, Array, Array], Array]:
         state, elapsed, key = carry
         action_key, step_key, reset_key, key = jax.random.split(key, 4)
-        actions = jax.random.randint(action_key, (batch,), 0, environment.action_space.n)
+        actions = jax.random.randint(action_key, (batch,), 0, len(environment.action_names))
         step_keys = jax.random.split(step_key, batch)
         _, following, reward, terminated = jax.vmap(environment.step)(step_keys, state, actions)
         elapsed = elapsed + 1

@@ -87,7 +87,7 @@ def network_operations(name: str, steps: float, updates: float) -> float:
     environment, paper = asmpg.make(name), paper_sizes(name)
     assert paper is not None
     states, hidden = paper
-    space, actions = environment.observation_space, environment.action_space.n
+    space, actions = environment.observation_space, len(environment.action_names)
     inputs = states + actions + (space.n if isinstance(space, Discrete) else len(space.low))
     weights = inputs * 2 * hidden + 4 * hidden**2 + 2 * hidden**2 + hidden * states
     if isinstance(space, Discrete):

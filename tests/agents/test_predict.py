@@ -15,7 +15,7 @@ from asmpg.agents import Agent, load
 from asmpg.agents._agent import Recipe
 from asmpg.environments import Box, Discrete
 from asmpg.exact import exact_returns
-from asmpg.interop import Interface
+from asmpg.interop import IntegerWriter, Interface
 from asmpg.interop.host import read_observation_space
 from asmpg.policies import (
     Encoding,
@@ -252,13 +252,11 @@ def agent_of_parts():
     reader = read_observation_space(PARTS)
     policy = MLPPolicy(
         num_states=3,
-        num_actions=2,
-        num_observations=None,
-        observation_scale=(1.0,) * reader.space.shape[0],
+        encoding=Encoding(2, None, (1.0,) * reader.space.shape[0]),
         hidden=4,
         key=jax.random.key(0),
     )
-    interface = Interface("parts", reader, 2, MAX_STEPS, on_host=True)
+    interface = Interface("parts", reader, IntegerWriter(2), MAX_STEPS, on_host=True)
     return Agent(
         lambda greedy: actor(policy, greedy=greedy),
         reader.space,

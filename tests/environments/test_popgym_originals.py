@@ -129,7 +129,7 @@ def test_every_step_is_that_of_the_original(name):
         steps, total, ended = 0, 0.0, False
         while not ended:
             right = right_answer(env, player.original)
-            random = int(rng.integers(env.action_space.n))
+            random = int(rng.integers(len(env.action_names)))
             action = random if right is None or rng.random() >= share else right
             (theirs, paid, terminated, truncated), ours = player.step(state, action)
             observation, state, reward, over = ours
@@ -148,7 +148,7 @@ def test_every_step_is_that_of_the_original(name):
 def test_spaces_are_those_of_the_original_as_the_host_reads_them(name):
     env: Any = asmpg.make(name)
     original = getattr(originals, name.removeprefix("popgym-"))()
-    assert env.action_space.n == original.action_space.n
+    assert len(env.action_names) == original.action_space.n
     seen = resolve(f"{name}-v0", {}).interface.observation_space
     if "CartPole" in name:
         for bound in ("low", "high"):

@@ -6,6 +6,7 @@ import pytest
 import asmpg
 from asmpg.environments import (
     PAPER_ENVIRONMENTS,
+    Discrete,
     Environment,
     PaperSizes,
     paper_sizes,
@@ -23,6 +24,7 @@ def test_every_environment_keeps_the_contract(name):
     assert env.name == name
     if name not in POPGYM_TASKS:
         assert env.max_steps == {"Tiger": 300, "Voicemail": 300, "CountModulo": 30}.get(name, 200)
+    assert isinstance(env.action_space, Discrete)
     assert len(env.action_names) == env.action_space.n
 
     @jax.jit

@@ -51,7 +51,8 @@ def test_sampled_returns_agree_with_the_exact_ones(name, kind):
     exact = exact_returns(env.model, tables, horizon=HORIZON, discount=DISCOUNT)
     actor = TableActor(
         nu_table=jnp.exp(tables.log_nu),
-        phi_table=jnp.exp(tables.log_phi),
+        phi_table=tables.log_phi,
+        actions=tables.head,
         num_observations=tables.num_observations,
         greedy=False,
     )

@@ -208,6 +208,16 @@ class Short(Doors):
         return super().mask()[:-1]
 
 
+class Masked(Anything):
+    """Real actions that are said to be masked."""
+
+    def __init__(self):
+        super().__init__(SPACES[5])
+
+    def action_masks(self):
+        return [True]
+
+
 def test_masks_that_do_not_fit_are_told():
     from asmpg import TrainingError
 
@@ -217,10 +227,8 @@ def test_masks_that_do_not_fit_are_told():
             method.learn(lambda told=told: Stuck(told=told), **QUICK)
         with pytest.raises(TrainingError, match="action_mask must be an array of 2 x 12 booleans"):
             method.learn(lambda told=told: Short(told=told), **QUICK)
-    real = Anything(SPACES[5])
-    real.action_masks = lambda: [True]
     with pytest.raises(ValueError, match="masked actions must be Discrete or MultiDiscrete"):
-        method.learn(lambda: real, **QUICK)
+        method.learn(Masked, **QUICK)
     with pytest.raises(ValueError, match="AIS knows no action masks"):
         AIS(dimension=2).learn(Doors, **QUICK)
 

@@ -10,7 +10,7 @@ from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 
 from asmpg.experience import HostEnvironments, HostPlayer, Rollouts, WholeEpisodes
 from asmpg.interop.host import HostSource, VectorDriver
-from asmpg.policies import ActionHead, AgentMemory, AgentMemoryActor, Categorical
+from asmpg.policies import AgentMemory, AgentMemoryActor, Categorical
 from host_environments import RandomWalk, WalkInParts
 
 COPIES, STEPS = 5, 40
@@ -21,7 +21,10 @@ class Scripted(AgentMemoryActor):
     """Plays `(o + number of actions played) mod 3`: wrong wherever memory is not reset in time."""
 
     greedy: bool = eqx.field(static=True, default=False)
-    head: ActionHead = eqx.field(static=True, default=Categorical(3))
+
+    @property
+    def head(self):
+        return Categorical(3)
 
     def act(self, memory, observation, reward, uniforms, mask=None):
         # The reward before enters too: at the start of an episode it must be zero.

@@ -93,7 +93,9 @@ def test_filter_sums_over_all_paths(kind):
             )
             found = np.exp(np.cumsum(laws.log_probability[:, 0]))
             np.testing.assert_allclose(found, expected, rtol=1e-10)
-            np.testing.assert_allclose(np.exp(laws.log_probabilities).sum(axis=-1), 1.0, rtol=1e-10)
+            assert laws.log_probabilities is not None
+            total = np.exp(laws.log_probabilities).sum(axis=-1)
+            np.testing.assert_allclose(total, 1.0, rtol=1e-10)
 
 
 def test_episode_that_starts_inside_a_segment_remembers_nothing():
@@ -114,6 +116,8 @@ def test_episode_that_starts_inside_a_segment_remembers_nothing():
             (jnp.asarray([[0.9, 0.1, 0.0]]), past_of(actions[3:]), slice(3, 6)),
         )
     ]
+    assert laws[0] is not None
+    assert laws[1] is not None
     np.testing.assert_allclose(laws[0][3:], laws[1], atol=1e-6)
     unbroken = filter_actions(
         policy,

@@ -20,8 +20,10 @@ class Actor(eqx.Module, Generic[Memory]):
     Memories have a field `action`, the action chosen last, as the `head` writes actions down.
     """
 
-    #: What actions are.
-    head: eqx.AbstractVar[ActionHead]
+    @property
+    @abc.abstractmethod
+    def head(self) -> ActionHead:
+        """What actions are."""
 
     @property
     def draws(self) -> int:
@@ -114,9 +116,13 @@ class TableActor(ASMActor):
     nu_table: Float[Array, "time X S"]
     #: Logarithms.
     phi_table: Float[Array, "time X1 S A"]
-    head: Categorical = eqx.field(static=True)
+    actions: Categorical = eqx.field(static=True)
     num_observations: int = eqx.field(static=True)
     greedy: bool = eqx.field(static=True)
+
+    @property
+    def head(self) -> Categorical:
+        return self.actions
 
     def nu(self, memory: AgentMemory, observation: Int[Array, ""]) -> Float[Array, " S"]:
         """The row of the input."""
@@ -185,7 +191,7 @@ def actor(policy: ASMPolicy, *, greedy: bool = False) -> ASMActor:
         return TableActor(
             nu_table=jnp.exp(tables.log_nu),
             phi_table=tables.log_phi,
-            head=policy.head,
+            actions=policy.head,
             num_observations=policy.num_observations,
             greedy=greedy,
         )

@@ -77,9 +77,13 @@ class FilterActor(Actor[FilterMemory]):
     """Acts by filtering: `A_t` from `p_t`, no agent state is drawn."""
 
     kernels: ASMPolicy | KernelTables
-    head: ActionHead = eqx.field(static=True)
+    actions: ActionHead = eqx.field(static=True)
     #: Take the most probable action instead of drawing it.
     greedy: bool = eqx.field(static=True)
+
+    @property
+    def head(self) -> ActionHead:
+        return self.actions
 
     def start(self, key: Key[Array, ""]) -> FilterMemory:
         """The memory of one who has seen nothing."""
@@ -164,6 +168,7 @@ def filter_actions(
 
     _, (before, now, after) = jax.lax.scan(step, belief, rows)
     if not isinstance(head, Categorical):
+        assert likelihood is not None
         taken = jnp.sum(now * likelihood, axis=-1)
         entropy = jnp.sum(now * head.entropy(log_phi), axis=-1)
         return ActionDistributions(top + jnp.log(taken + _TINY), entropy, before, after)

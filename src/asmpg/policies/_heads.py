@@ -17,8 +17,9 @@ from asmpg.environments import ActionSpace, Box, Discrete, MultiDiscrete
 
 #: Up to so many combinations of parts are one action each, with a probability of its own.
 MOST_COMBINATIONS = 64
-#: Logit of what a mask forbids: its probability is exactly zero, its logarithm finite.
-_FORBIDDEN = -1e9
+#: Logit of what a mask forbids: its probability is exactly zero, its logarithm finite. What is
+#: allowed is more probable than that, even where a policy would never do it.
+_FORBIDDEN, _ALLOWED = -1e9, -1e6
 
 
 @dataclasses.dataclass(frozen=True)
@@ -165,7 +166,7 @@ class Categorical(ActionHead):
     def masked(
         self, numbers: Float[Array, "*batch P"], mask: Bool[Array, "*batch M"]
     ) -> Float[Array, "*batch P"]:
-        return jax.nn.log_softmax(jnp.where(self.allowed(mask), numbers, _FORBIDDEN))
+        return jax.nn.log_softmax(_with_mask(numbers, self.allowed(mask)))
 
     def allowed(self, mask: Bool[Array, "*batch M"]) -> Bool[Array, "*batch n"]:
         """For each action: a combination is allowed if all of its parts are."""
@@ -260,7 +261,7 @@ class Product(ActionHead):
     def masked(
         self, numbers: Float[Array, "*batch P"], mask: Bool[Array, "*batch M"]
     ) -> Float[Array, "*batch P"]:
-        return self.normalise(jnp.where(mask, numbers, _FORBIDDEN))
+        return self.normalise(_with_mask(numbers, mask))
 
     def log_probability(
         self, numbers: Float[Array, "*batch P"], action: Int[Array, "*batch d"]
@@ -425,6 +426,12 @@ def draw(
     # does it ever lead to what is impossible.
     index = jnp.sum(uniform >= jnp.cumsum(probabilities)[:-1], dtype=jnp.int32)
     return jnp.where(probabilities[index] > 0, index, jnp.argmax(probabilities).astype(jnp.int32))
+
+
+def _with_mask(
+    numbers: Float[Array, "*batch n"], allowed: Bool[Array, "*batch n"]
+) -> Float[Array, "*batch n"]:
+    return jnp.where(allowed, jnp.maximum(numbers, _ALLOWED), _FORBIDDEN)
 
 
 def _split(numbers: Shaped[Array, "*batch n"], parts: tuple[int, ...]) -> list[Array]:

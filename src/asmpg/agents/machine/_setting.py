@@ -7,7 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, Key, Shaped
+from jaxtyping import Array, Bool, Float, Int, Key, Shaped
 
 from asmpg._support.words import rounded
 from asmpg.agents.machine._cases import Cases
@@ -15,7 +15,14 @@ from asmpg.agents.machine._visits import Visits, exact_visits, fits, sampled_vis
 from asmpg.environments import AbstractFiniteEnvironment, Environment
 from asmpg.exact import policy_returns
 from asmpg.experience import Experience, play_episodes
-from asmpg.policies import Actor, AgentMemory, AgentMemoryActor, KernelTables, TableActor
+from asmpg.policies import (
+    Actor,
+    AgentMemory,
+    AgentMemoryActor,
+    Categorical,
+    KernelTables,
+    TableActor,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,15 +120,20 @@ class CaseActor(AgentMemoryActor):
     centres: Float[Array, "O d"]
     scale: Float[Array, " d"]
 
+    @property
+    def head(self) -> Categorical:
+        return self.tables.head
+
     def act(
         self,
         memory: AgentMemory,
         observation: Shaped[Array, " d"],
         reward: Float[Array, ""],
-        uniforms: Float[Array, "2"],
+        uniforms: Float[Array, " draws"],
+        mask: Bool[Array, " M"] | None = None,
     ) -> AgentMemory:
         """Number the observation, then look up."""
-        return self.tables.act(memory, self._number(observation), reward, uniforms)
+        return self.tables.act(memory, self._number(observation), reward, uniforms, mask)
 
     def _number(self, observation: Shaped[Array, " d"]) -> Int[Array, ""]:
         away = (observation - self.centres) / self.scale
@@ -130,12 +142,12 @@ class CaseActor(AgentMemoryActor):
 
 def case_actor(tables: KernelTables, cases: Cases | None) -> AgentMemoryActor:
     """What plays `tables` in single precision."""
-    nu, phi = (
-        jnp.asarray(np.exp(np.asarray(part)), jnp.float32)
-        for part in (tables.log_nu, tables.log_phi)
-    )
     actor = TableActor(
-        nu_table=nu, phi_table=phi, num_observations=tables.num_observations, greedy=False
+        nu_table=jnp.asarray(np.exp(np.asarray(tables.log_nu)), jnp.float32),
+        phi_table=jnp.asarray(np.asarray(tables.log_phi), jnp.float32),
+        actions=tables.head,
+        num_observations=tables.num_observations,
+        greedy=False,
     )
     if cases is None:
         return actor

@@ -119,7 +119,11 @@ def _random_action(
 
 
 class _RandomActor(AgentMemoryActor):
-    head: ActionHead = eqx.field(static=True)
+    actions: ActionHead = eqx.field(static=True)
+
+    @property
+    def head(self) -> ActionHead:
+        return self.actions
 
     def act(
         self,

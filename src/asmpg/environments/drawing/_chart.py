@@ -67,7 +67,14 @@ def _draw_observations(axes: "Axes", environment: "Environment[Any]", episode: "
 def _draw_actions(axes: "Axes", environment: "Environment[Any]", episode: "Episode") -> None:
     from matplotlib.ticker import MaxNLocator
 
-    count, names = environment.action_space.n, environment.action_names
+    names = environment.action_names
+    if not isinstance(environment.action_space, Discrete):
+        values = np.reshape(episode.actions, (episode.steps, -1))
+        for i, column in enumerate(values.T):
+            axes.plot(column, color=COLOURS[i % len(COLOURS)], drawstyle="steps-mid")
+        axes.yaxis.set_major_locator(MaxNLocator(4))
+        return
+    count = len(names)
     colours = [COLOURS[action % len(COLOURS)] for action in episode.actions]
     axes.scatter(
         range(episode.steps), episode.actions, c=colours, marker="|", s=160 / max(4, count)

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -13,7 +14,14 @@ from asmpg import CheckpointError
 from asmpg.agents import Agent
 from asmpg.agents.machine import Machine, Setting
 from asmpg.environments import AbstractFiniteEnvironment, Box, Discrete, make, registered_names
-from asmpg.policies import Encoding, JointTabularPolicy, MatrixPolicy, MLPPolicy, TabularPolicy
+from asmpg.policies import (
+    Encoding,
+    JointTabularPolicy,
+    MatrixPolicy,
+    MLPPolicy,
+    Normaliser,
+    TabularPolicy,
+)
 from controllers import cheese_maze_controller
 from finite import make_finite
 
@@ -140,10 +148,12 @@ def test_a_joint_kernel_is_exported_as_predict_plays_it(tmp_path):
 
 
 def network_agent(kind):
+    """The matrix of normalised observations, some of them cut off; the other's are divided."""
     space = Box((-1.0, -2.0), (1.0, 2.0))
-    sizes = {"num_states": 6, "num_actions": 3, "num_observations": None, "hidden": 8}
-    options = {"observation_scale": (0.5, 2.0), "nu_scale": 3.0, "key": jax.random.key(1)}
-    return Agent.of_policy(kind(**sizes, **options), space)
+    seen = Normaliser(jnp.asarray(9.0), jnp.asarray([0.5, -1.0]), jnp.asarray([9.0, 0.3]))
+    encoding = Encoding(3, None, (0.5, 2.0), seen if kind is MatrixPolicy else None)
+    options = {"num_states": 6, "hidden": 8, "nu_scale": 3.0, "key": jax.random.key(1)}
+    return Agent.of_policy(kind(encoding=encoding, **options), space)
 
 
 def session(path):

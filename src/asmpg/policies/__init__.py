@@ -34,6 +34,7 @@ from asmpg.policies._min_gru import MinGRUEncoder as MinGRUEncoder
 from asmpg.policies._min_gru import MinGRUPolicy as MinGRUPolicy
 from asmpg.policies._network_kernels import MatrixPolicy as MatrixPolicy
 from asmpg.policies._network_kernels import MLPPolicy as MLPPolicy
+from asmpg.policies._networks import MOST_DEVIATIONS as MOST_DEVIATIONS
 from asmpg.policies._networks import Activation as Activation
 from asmpg.policies._networks import Encoding as Encoding
 from asmpg.policies._networks import Layers as Layers

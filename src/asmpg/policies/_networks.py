@@ -47,6 +47,10 @@ def scale_last(layers: Layers, factor: Number) -> Layers:
     return (*before, eqx.tree_at(lambda layer: layer.weight, last, factor * last.weight))
 
 
+#: So many standard deviations from the mean is the furthest that networks are shown.
+MOST_DEVIATIONS = 10.0
+
+
 class Normaliser(eqx.Module):
     """The running mean and variance of each component of real observations, all steps alike."""
 
@@ -78,12 +82,17 @@ class Normaliser(eqx.Module):
             self.square + spread + jnp.square(distance) * self.count * share,
         )
 
+    @property
+    def scale(self) -> Float[Array, " n"]:
+        """The standard deviation; 1 before anything was seen."""
+        variance = jnp.where(self.count > 1, self.square / jnp.maximum(self.count, 1), 1.0)
+        return jnp.sqrt(variance + 1e-8)
+
     def __call__(self, observation: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:
-        """Mean 0 and variance 1, and nothing beyond 10 standard deviations."""
+        """Mean 0 and variance 1, and nothing beyond `MOST_DEVIATIONS`."""
         # Nothing is learned about it by gradient.
-        count, mean, square = jax.lax.stop_gradient((self.count, self.mean, self.square))
-        variance = jnp.where(count > 1, square / jnp.maximum(count, 1), 1.0)
-        return jnp.clip((observation - mean) / jnp.sqrt(variance + 1e-8), -10, 10)
+        mean, scale = jax.lax.stop_gradient((self.mean, self.scale))
+        return jnp.clip((observation - mean) / scale, -MOST_DEVIATIONS, MOST_DEVIATIONS)
 
 
 def with_observations(

@@ -1,6 +1,7 @@
 """Kernels made by a network, for real observations: what is exported, and as pure Python."""
 
 import dataclasses
+import math
 from pathlib import Path
 from typing import Literal
 
@@ -8,12 +9,14 @@ import numpy as np
 from jaxtyping import Float
 
 from asmpg.agents.machine.exports._python import literal
-from asmpg.policies import ASMPolicy, MatrixPolicy, MLPPolicy
+from asmpg.policies import MOST_DEVIATIONS, ASMPolicy, MatrixPolicy, MLPPolicy
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class NetworkKernel:
     """A network with `layers` of weights and biases, and what `phi` plays in each state.
+
+    It is shown observations less `centre` over `scale`, and no further from 0 than `most`.
 
     - `"matrix"`: the network makes of an observation the logits of all rows, to which `table` is
       added; row 0 is the start of an episode, row `1 + s A + a` follows action `a` in state `s`;
@@ -26,7 +29,9 @@ class NetworkKernel:
     activation: str
     table: Float[np.ndarray, "R S"]
     control: Float[np.ndarray, "S A"]
+    centre: Float[np.ndarray, " d"]
     scale: Float[np.ndarray, " d"]
+    most: float = math.inf
     name: str = "policy"
     first_action: int = 0
 
@@ -57,6 +62,14 @@ def network_of(policy: ASMPolicy, *, name: str, first_action: int) -> NetworkKer
         )
     matrix = isinstance(policy, MatrixPolicy)
     states = policy.num_states
+    encoding, most = policy.encoding, math.inf
+    scale = np.asarray(encoding.observation_scale, np.float32)
+    centre = np.zeros_like(scale)
+    if encoding.normaliser is not None:
+        centre, scale = (
+            np.asarray(v) for v in (encoding.normaliser.mean, encoding.normaliser.scale)
+        )
+        most = MOST_DEVIATIONS
     layers = []
     for layer in policy.nu_layers:
         weight = np.asarray(layer.weight)
@@ -68,7 +81,9 @@ def network_of(policy: ASMPolicy, *, name: str, first_action: int) -> NetworkKer
         activation="tanh" if matrix else policy.activation,
         table=np.asarray(policy.nu_logits) if matrix else np.zeros((1, states), np.float32),
         control=np.exp(np.asarray(policy.control_table())),
-        scale=np.asarray(policy.encoding.observation_scale, np.float32),
+        centre=centre,
+        scale=scale,
+        most=most,
         name=name,
         first_action=first_action,
     )
@@ -88,7 +103,7 @@ LAYERS = [
 ]
 TABLE = {table}
 CONTROL = {control}
-SCALE = {scale}
+CENTRE, SCALE, MOST = {centre}, {scale}, {most}
 STATES, ACTIONS = {states}, {actions}
 {draw}
 
@@ -113,7 +128,8 @@ class Policy:
 
     def step(self, observation):
         """Take in what is seen, a list of numbers, and return the action to play."""
-        seen = [value / scale for value, scale in zip(observation, SCALE)]
+        seen = [(value - c) / s for value, c, s in zip(observation, CENTRE, SCALE)]
+        seen = [min(max(value, -MOST), MOST) for value in seen]
 {logits}
         self.state = {state}
         self.action = {action}
@@ -159,7 +175,9 @@ def python_network(network: NetworkKernel, path: Path, *, deterministic: bool) -
         layers=layers,
         table=literal(network.table),
         control=literal(control),
+        centre=literal(network.centre),
         scale=literal(network.scale),
+        most="math.inf" if math.isinf(network.most) else network.most,
         states=network.num_states,
         actions=network.num_actions,
         draw="" if deterministic else _DRAW,

@@ -156,7 +156,11 @@ def onnx_network(network: NetworkKernel, path: Path, *, deterministic: bool) -> 
     del path
     build = _Builder()
     states, actions, size = network.num_states, network.num_actions, len(network.scale)
-    seen = build.node("Div", "observation", build.constant(network.scale))
+    seen = build.node("Sub", "observation", build.constant(network.centre))
+    seen = build.node("Div", seen, build.constant(network.scale))
+    if np.isfinite(network.most):
+        edges = (np.float32(-network.most), np.float32(network.most))
+        seen = build.node("Clip", seen, *map(build.constant, edges))
     pair = _pair(build, states, actions, network.first_action)
     if network.kind == "mlp":
         logits = _apply(build, network, _with_past(build, seen, pair, states, actions))

@@ -1,5 +1,6 @@
 """Playing in environments that are stepped on the host; acting is compiled."""
 
+import abc
 import math
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -20,8 +21,36 @@ _SHORTEST = 16
 Row = dict[str, Any]
 
 
-class HostPlayer:
-    """Acts for `copies` environments at once. The memory stays on the device between steps."""
+class Player(abc.ABC):
+    """Acts for several environments at once. Memories are lists of arrays."""
+
+    @abc.abstractmethod
+    def prepare(self, learner: Any) -> None:
+        """Play for `learner` from now on."""
+
+    @abc.abstractmethod
+    def empty_memory(self, seed: int) -> list[Any]:
+        """The memory at the start of an episode in every environment, as its leaves."""
+
+    @abc.abstractmethod
+    def act(
+        self,
+        memory: list[Any],
+        start: Bool[np.ndarray, " n"],
+        observations: Shaped[np.ndarray, "n *observation"],
+        rewards: Float[np.ndarray, " n"],
+        uniforms: Float[np.ndarray, "n 2"],
+        seed: int,
+    ) -> tuple[list[Any], Int[np.ndarray, " n"]]:
+        """The new memory and the actions; memory is lost where episodes `start`."""
+
+    @abc.abstractmethod
+    def rebuilt(self, leaves: list[Any]) -> Any:
+        """The memory that has these leaves."""
+
+
+class HostPlayer(Player):
+    """Acts as a compiled actor does. The memory stays on the device between steps."""
 
     def __init__(self, make_actor: Callable[[Any], Actor[Any]], copies: int):
         """`make_actor(learner)` is who plays."""
@@ -31,7 +60,6 @@ class HostPlayer:
         self._actor_leaves: list[Array] = []
 
     def prepare(self, learner: Any) -> None:
-        """Play for `learner` from now on."""
         actor = self._make_actor(learner)
         arrays, rest = eqx.partition(actor, eqx.is_array)
         self._actor_leaves, structure = jax.tree.flatten(arrays)
@@ -40,7 +68,6 @@ class HostPlayer:
             self._compile(structure, rest)
 
     def empty_memory(self, seed: int) -> list[Array]:
-        """The memory at the start of an episode in every environment, as its leaves."""
         return self._begin(self._actor_leaves, np.int32(seed))
 
     def act(
@@ -52,14 +79,12 @@ class HostPlayer:
         uniforms: Float[np.ndarray, "n 2"],
         seed: int,
     ) -> tuple[list[Array], Int[np.ndarray, " n"]]:
-        """The new memory and the actions; memory is lost where episodes `start`."""
         memory, actions = self._act(
             self._actor_leaves, memory, start, observations, rewards, uniforms, np.int32(seed)
         )
         return memory, np.asarray(actions)
 
     def rebuilt(self, leaves: list[Any]) -> Any:
-        """The memory that has these leaves."""
         return jax.tree.unflatten(self._memory_structure, leaves)
 
     def _compile(self, structure: Any, rest: Any) -> None:
@@ -101,7 +126,7 @@ class HostPlayer:
 class HostEnvironments:
     """Environments on the host, where they are in their episodes, and the one who plays in them."""
 
-    def __init__(self, driver: HostDriver, player: HostPlayer):
+    def __init__(self, driver: HostDriver, player: Player):
         """Call `reseed` and `begin` before anything else."""
         self.driver = driver
         self.player = player

@@ -2,10 +2,9 @@
 
 import dataclasses
 import json
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -88,7 +87,7 @@ class Lesson:
             check_integer("sequences", sequences, low=2, high=_MOST_SEQUENCES)
         if sequence_steps is not None:
             check_integer("sequence_steps", sequence_steps, low=1)
-        who = load(teacher) if isinstance(teacher, str | os.PathLike) else teacher
+        who = load(teacher) if isinstance(teacher, str | Path) else teacher
         self._origin = who.config if isinstance(who, Agent) else None
         self._own_states = who.num_states if isinstance(who, Agent) and who.policy else None
         if environment is None and self._origin is None:
@@ -96,7 +95,7 @@ class Lesson:
                 "environment must be given for a teacher that is not from a run of ours"
             )
         self._environment, self._options = environment, dict(environment_options or {})
-        self._vectorization = "sync"
+        self._vectorization: Literal["sync", "async"] = "sync"
         if environment is None:
             assert self._origin is not None
             self._environment = self._origin.environment

@@ -87,8 +87,14 @@ def measure(task: str, seed: int, arguments: argparse.Namespace) -> None:
         ).report
         (entry,) = report["students"]
         # The one by which a size counts as done comes last.
-        scores = {"teacher": report["teacher"], "finetuned": entry.get("finetuned")}
-        for kind, score in {**scores, "distilled": entry["distilled"]}.items():
+        tuned = entry.get("finetuned", {"last": None})
+        scores = {
+            "teacher": report["teacher"],
+            "finetuned, best": tuned if arguments.finetune else None,
+            "finetuned, last": tuned["last"],
+            "distilled": entry["distilled"],
+        }
+        for kind, score in scores.items():
             key = (task, seed, kind, None if kind == "teacher" else size)
             if score is not None and key not in done:
                 line = dict(zip(("task", "seed", "kind", "num_states"), key, strict=True))

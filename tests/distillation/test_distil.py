@@ -15,7 +15,7 @@ from asmpg.agents import Agent
 from asmpg.distillation import Lesson, PredictTeacher, Stage, log_probabilities
 from asmpg.environments import Discrete
 from asmpg.interop import resolve
-from asmpg.policies import FilteredPolicy, TabularPolicy
+from asmpg.policies import FilteredPolicy, TabularPolicy, actor
 from asmpg.runs import RunFolder
 from host_environments import RandomWalk
 
@@ -131,7 +131,9 @@ def test_the_result_is_a_run_like_any_other(distilled, tmp_path):
     assert rows[0]["steps"] == played
     assert rows[-1]["steps"] >= played + 40
     report = read_json(out / "distil.json")
-    first = report["students"][0]["distilled"]
+    first, tuned = (report["students"][0][name] for name in ("distilled", "finetuned"))
+    assert tuned["steps"] == 40
+    np.testing.assert_allclose(rows[-1]["exact_reward_per_step"], tuned["last"]["exact"], rtol=1e-4)
     np.testing.assert_allclose(rows[0]["exact_reward_per_step"], first["exact"], rtol=1e-4)
     agent.save(tmp_path / "agent.npz")
     assert asmpg.load(tmp_path / "agent.npz").predict(3)[0] in range(4)
@@ -180,6 +182,11 @@ def test_students_play_on_the_host_what_the_teacher_then_judges():
     assert done.agent.predict(np.zeros(2))[0] in (5, 6, 7)
 
 
+def unknown(greedy):
+    """An actor of which nobody knows what it looks at, as of AIS."""
+    return actor(controller().policy, greedy=greedy)
+
+
 class Wordless:
     """Has no `predict`."""
 
@@ -202,11 +209,17 @@ class Foreign(LastTwo):
         (controller(num_actions=4), {}, "must read one of 7 symbols, as CheeseMaze shows"),
         (Foreign(actions=5), {}, "the 4 actions of CheeseMaze from 0 on, this one has"),
         (Foreign(symbols=3), {}, "must read the observations of CheeseMaze, one of 7 symbols"),
+        (Agent(unknown, Discrete(7)), {}, "must have a distribution of actions for each history"),
         (Wordless(), {}, "teacher must be an agent, the folder of a run, or an object with"),
         (Foreign(), {"num_states": 0}, "num_states must be an integer of at least 1, got 0"),
         (Foreign(), {"window": -1}, "window must be an integer in"),
         (Foreign(), {"rounds": 0}, "rounds must be an integer in"),
         (Foreign(), {"finetune": -5}, "finetune must be an integer of at least 0"),
+        (
+            controller(),
+            {"environment": None, "environment_options": {"max_steps": 9}},
+            "must be given",
+        ),
         (Foreign(), {"environment": None}, "environment must be given for a teacher that is not"),
         ("no/such/run", {}, "no/such/run is not the folder of a run"),
     ],

@@ -13,14 +13,14 @@ import numpy as np
 from asmpg._support.checks import check_integer
 from asmpg._support.files import write_atomically
 from asmpg.agents import Agent, load
-from asmpg.distillation._fit import Fitted, fit
+from asmpg.distillation._fit import fit
 from asmpg.distillation._histories import Examples
 from asmpg.distillation._progress import DistilProgress, closeness
 from asmpg.distillation._stage import Stage
 from asmpg.distillation._teachers import Teacher, teacher_of
 from asmpg.exact import policy_returns
 from asmpg.policies import ASMPolicy, FilteredPolicy, HistoryPolicy
-from asmpg.runs import RunConfig, check_unused
+from asmpg.runs import RunConfig, Which, check_unused
 from asmpg.training import (
     Program,
     SeedState,
@@ -33,6 +33,8 @@ from asmpg.training import (
 
 #: What is written beside the run.
 REPORT = "distil.json"
+#: The distilled policy is among those that the best one is chosen from.
+_BOTH: tuple[Which, Which] = ("best", "last")
 #: One sequence of so many is held out.
 _HELD_OUT = 8
 _MOST_ROUNDS, _MOST_EPOCHS, _MOST_SEQUENCES = 1000, 100_000, 100_000
@@ -43,7 +45,7 @@ class Distilled:
     """The students of one size, as a run, and the report on them.
 
     The report has, for each seed, the scores of the student as it was distilled and, if it was, as
-    it was fine-tuned; `teacher` is the score of the teacher.
+    it was fine-tuned: of the best checkpoint, and of the last. `teacher` is the teacher's score.
     """
 
     result: TrainingResult
@@ -94,14 +96,19 @@ class Lesson:
             raise ValueError(
                 "environment must be given for a teacher that is not from a run of ours"
             )
+        if environment is None and environment_options:
+            raise ValueError(
+                "environment_options go with the name of an environment; "
+                f"got: {', '.join(environment_options)}"
+            )
         self._environment, self._options = environment, dict(environment_options or {})
         self._vectorization: Literal["sync", "async"] = "sync"
         if environment is None:
             assert self._origin is not None
             self._environment = self._origin.environment
-            self._options = {**self._origin.environment_options, **self._options}
+            self._options = dict(self._origin.environment_options)
             self._vectorization = self._origin.vectorization
-            self._resolved = self._origin.with_objects().resolve(trust=trust)
+            self._resolved = self._origin.resolve(trust=trust)
         else:
             self._resolved = RunConfig(environment, environment_options=self._options).resolve()
         self._stage = Stage(self._resolved, sequences=sequences, steps=sequence_steps)
@@ -136,7 +143,7 @@ class Lesson:
             given |= {} if discount is None else {"discount": discount}
         config = RunConfig(
             self._environment,
-            environment_options={} if not isinstance(self._environment, str) else self._options,
+            environment_options=self._options,
             vectorization=self._vectorization,
             method="asm-ppo",
             method_options=given,
@@ -189,10 +196,8 @@ class Lesson:
                 starts=states,
             )[0]
             for entry in entries if finetune else ():
-                policy = result.agent(entry["seed"]).policy
-                assert policy is not None
-                found = self._score(FilteredPolicy(policy), policy, entry["seed"], 2)
-                entry["finetuned"] = {"steps": finetune, **found}
+                best, last = (self._tuned_score(result, entry["seed"], w) for w in _BOTH)
+                entry["finetuned"] = {"steps": finetune, **best, "last": last}
         finally:
             if out is not None and (Path(out) / "config.json").exists():
                 text = json.dumps(report, indent=2) + "\n"
@@ -254,6 +259,11 @@ class Lesson:
         )
         return begun, entry
 
+    def _tuned_score(self, result: TrainingResult, seed: int, which: Which) -> dict[str, Any]:
+        policy = result.agent(seed, which=which).policy
+        assert policy is not None
+        return self._score(FilteredPolicy(policy), policy, seed, 2)
+
     def _score(
         self, player: HistoryPolicy | Teacher, policy: ASMPolicy | None, *seeds: int
     ) -> dict[str, float | None]:
@@ -273,9 +283,3 @@ class Lesson:
     @staticmethod
     def _states(config: RunConfig) -> int:
         return int(config.method_options["num_states"])
-
-
-def best_fit(entry: Mapping[str, Any]) -> Fitted:
-    """How close the student of an entry of the report came in the end."""
-    last = entry["rounds"][-1]
-    return Fitted(**{field.name: last[field.name] for field in dataclasses.fields(Fitted)})

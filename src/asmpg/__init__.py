@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from asmpg.agents.machine import Machine as Machine
     from asmpg.analysis.check import CheckReport as CheckReport
     from asmpg.commands.check import check as check
+    from asmpg.commands.compress import compress as compress
+    from asmpg.commands.distil import distil as distil
     from asmpg.commands.envs import envs as envs
     from asmpg.commands.plot import plot as plot
     from asmpg.commands.report import report as report
@@ -80,6 +82,8 @@ _HOME = {
     "TrainingError": "asmpg._support.errors",
     "TrainingResult": "asmpg.training",
     "check": "asmpg.commands.check",
+    "compress": "asmpg.commands.compress",
+    "distil": "asmpg.commands.distil",
     "envs": "asmpg.commands.envs",
     "evaluate": "asmpg.training",
     "from_gymnax": "asmpg.interop",

@@ -379,6 +379,140 @@ def solve(
     )
 
 
+def distil(
+    run: Annotated[Path, Positional, arg(metavar="RUN")],
+    *,
+    num_states: int = 8,
+    window: Annotated[int | None, _option("INT", "ASM-PPO's")] = None,
+    finetune: Annotated[int, _value("STEPS")] = 0,
+    out: Annotated[Path | None, _value("FOLDER")] = None,
+    seed: Annotated[int | None, _value("INT")] = None,
+    which: Literal["best", "last"] = "best",
+    seeds: Annotated[str, _value("N|SEED,SEED,...")] = "1",
+    deterministic: bool = False,
+    rounds: int = 5,
+    sequences: Annotated[int | None, _option("INT", "64, on the host 16")] = None,
+    epochs: int = 100,
+    episodes: int = 1000,
+    option: Annotated[tuple[str, ...], UseAppendAction, _value("NAME=VALUE")] = (),
+    trust: bool = False,
+    quiet: bool = False,
+    json: bool = False,
+) -> None:
+    """Fit a finite memory to what the agent of a run does, whatever memory that has.
+
+    Args:
+        run: Folder of the run of the teacher, or a file that an agent was saved in.
+        num_states: Agent states of the student.
+        window: How many of the last observations its action sees beside the agent state.
+        finetune: Environment steps of ASM-PPO afterwards.
+        out: Folder of the student's run; RUN-N-states if left out.
+        seed: The teacher is the agent of this seed; the best one if left out.
+        which: The teacher as of the best evaluation of its seed, or of the last.
+        seeds: How many students, or which: 1952,5235.
+        deterministic: Learn the teacher's most probable action instead of its distribution.
+        rounds: The first is played by the teacher, the others by the student.
+        sequences: So many are played side by side in each round.
+        epochs: In each round at most.
+        episodes: Fresh episodes that scores are measured with.
+        option: Any other option of ASM-PPO; may be given several times.
+        trust: Import the module that the run's environment names, module:Name-v0.
+        quiet: Show no progress.
+        json: Print JSON instead of a table.
+    """
+    from asmpg.commands import distil as command
+
+    raise_on_interrupt()
+    command.show(
+        run,
+        num_states=num_states,
+        window=window,
+        finetune=finetune,
+        out=out,
+        seed=seed,
+        which=which,
+        seeds=seeds,
+        option=option,
+        quiet=quiet,
+        as_json=json,
+        lesson={
+            "deterministic": deterministic,
+            "rounds": rounds,
+            "sequences": sequences,
+            "epochs": epochs,
+            "episodes": episodes,
+            "trust": trust,
+        },
+    )
+
+
+def compress(
+    run: Annotated[Path, Positional, arg(metavar="RUN")],
+    *,
+    num_states: Annotated[str, _value("N,N,...")] = "2,4,8",
+    window: Annotated[int | None, _option("INT", "ASM-PPO's")] = None,
+    finetune: Annotated[int, _value("STEPS")] = 0,
+    out: Annotated[Path | None, _value("FOLDER")] = None,
+    seed: Annotated[int | None, _value("INT")] = None,
+    which: Literal["best", "last"] = "best",
+    seeds: Annotated[str, _value("N|SEED,SEED,...")] = "1",
+    deterministic: bool = False,
+    rounds: int = 5,
+    sequences: Annotated[int | None, _option("INT", "64, on the host 16")] = None,
+    epochs: int = 100,
+    episodes: int = 1000,
+    option: Annotated[tuple[str, ...], UseAppendAction, _value("NAME=VALUE")] = (),
+    trust: bool = False,
+    quiet: bool = False,
+    json: bool = False,
+) -> None:
+    """Distil the agent of a run into memories of several sizes, and draw what each is worth.
+
+    Args:
+        run: Folder of the run of the teacher, or a file that an agent was saved in.
+        num_states: Numbers of agent states.
+        window: How many of the last observations actions see beside the agent state.
+        finetune: Environment steps of ASM-PPO afterwards.
+        out: Folder of the students' runs, the table and the picture; RUN-compressed if left out.
+        seed: The teacher is the agent of this seed; the best one if left out.
+        which: The teacher as of the best evaluation of its seed, or of the last.
+        seeds: How many students of each size, or which: 1952,5235.
+        deterministic: Learn the teacher's most probable action instead of its distribution.
+        rounds: The first is played by the teacher, the others by the student.
+        sequences: So many are played side by side in each round.
+        epochs: In each round at most.
+        episodes: Fresh episodes that scores are measured with.
+        option: Any other option of ASM-PPO; may be given several times.
+        trust: Import the module that the run's environment names, module:Name-v0.
+        quiet: Show no progress.
+        json: Print JSON instead of a table.
+    """
+    from asmpg.commands import compress as command
+
+    raise_on_interrupt()
+    command.show(
+        run,
+        num_states=num_states,
+        window=window,
+        finetune=finetune,
+        out=out,
+        seed=seed,
+        which=which,
+        seeds=seeds,
+        option=option,
+        quiet=quiet,
+        as_json=json,
+        lesson={
+            "deterministic": deterministic,
+            "rounds": rounds,
+            "sequences": sequences,
+            "epochs": epochs,
+            "episodes": episodes,
+            "trust": trust,
+        },
+    )
+
+
 COMMANDS = {
     "train": train,
     "evaluate": evaluate,
@@ -390,6 +524,8 @@ COMMANDS = {
     "verify": verify,
     "check": check,
     "solve": solve,
+    "distil": distil,
+    "compress": compress,
 }
 
 

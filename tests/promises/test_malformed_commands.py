@@ -120,6 +120,33 @@ VALID = {
             "--environment-option": "stop_at_goals=true",
         },
     ),
+    "distil": (
+        ["run"],
+        {
+            "--num-states": "2",
+            "--window": "1",
+            "--finetune": "10",
+            "--out": "new",
+            "--seed": "1952",
+            "--seeds": "1",
+            "--rounds": "1",
+            "--sequences": "2",
+            "--option": "critic_width=4",
+            "--deterministic": None,
+        },
+    ),
+    "compress": (
+        ["run"],
+        {
+            "--num-states": "1,2",
+            "--finetune": "10",
+            "--out": "new",
+            "--which": "last",
+            "--epochs": "1",
+            "--episodes": "2",
+            "--quiet": None,
+        },
+    ),
 }
 
 NASTY = [

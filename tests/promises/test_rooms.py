@@ -23,6 +23,7 @@ ROOMS = (
     "runs",
     "agents",
     "training",
+    "distillation",
     "studies",
     "analysis",
     "commands",

@@ -29,7 +29,7 @@ from asmpg.environments import AbstractFiniteEnvironment, Environment, Space
 from asmpg.exact import num_windows
 from asmpg.interop import ActionWriter, IntegerWriter, Interface, writer_of
 from asmpg.methods import Method
-from asmpg.policies import Actor, ASMPolicy, WindowPolicy, actor
+from asmpg.policies import Actor, ASMPolicy, FilteredPolicy, HistoryPolicy, WindowPolicy, actor
 from asmpg.runs import RunConfig, save_checkpoint
 
 if TYPE_CHECKING:
@@ -329,6 +329,25 @@ class Agent:
         """Machines and exports count actions from it."""
         writer = self._writer
         return writer.start if isinstance(writer, IntegerWriter) else 0
+
+    @property
+    def config(self) -> RunConfig | None:
+        """The configuration of the run that the agent is from; `None` if it is from none."""
+        return None if self._recipe is None else self._recipe.config
+
+    @property
+    def history_policy(self) -> HistoryPolicy | None:
+        """Its distributions of actions along histories; `None` where rewards matter, too."""
+        if self.policy is not None:
+            return FilteredPolicy(self.policy)
+        return self._learned if isinstance(self._learned, HistoryPolicy) else None
+
+    @property
+    def num_actions(self) -> int:
+        """How many actions there are to choose from."""
+        if self._recipe is not None:
+            return self._recipe.interface.num_actions
+        return self._asm_policy().num_actions
 
     @property
     def num_states(self) -> int:

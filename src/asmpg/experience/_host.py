@@ -1,5 +1,6 @@
 """Playing in environments that are stepped on the host; acting is compiled."""
 
+import abc
 import math
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -20,8 +21,43 @@ _SHORTEST = 16
 Row = dict[str, Any]
 
 
-class HostPlayer:
-    """Acts for `copies` environments at once. The memory stays on the device between steps."""
+class Player(abc.ABC):
+    """Acts for several environments at once. Memories are lists of arrays."""
+
+    #: How many uniform random numbers a step takes.
+    draws: int
+
+    @abc.abstractmethod
+    def prepare(self, learner: Any) -> None:
+        """Play for `learner` from now on."""
+
+    @abc.abstractmethod
+    def empty_memory(self, seed: int) -> list[Any]:
+        """The memory at the start of an episode in every environment, as its leaves."""
+
+    @abc.abstractmethod
+    def act(
+        self,
+        memory: list[Any],
+        start: Bool[np.ndarray, " n"],
+        observations: Shaped[np.ndarray, "n *observation"],
+        rewards: Float[np.ndarray, " n"],
+        uniforms: Float[np.ndarray, "n draws"],
+        masks: Bool[np.ndarray, "n M"] | None,
+        seed: int,
+    ) -> tuple[list[Any], Shaped[np.ndarray, "n *action"], Shaped[np.ndarray, "n *played"]]:
+        """The new memory, the actions, and what is played; memory is lost where episodes `start`.
+
+        Actions are as the head writes them down, and allowed by `masks`.
+        """
+
+    @abc.abstractmethod
+    def rebuilt(self, leaves: list[Any]) -> Any:
+        """The memory that has these leaves."""
+
+
+class HostPlayer(Player):
+    """Acts as a compiled actor does. The memory stays on the device between steps."""
 
     def __init__(self, make_actor: Callable[[Any], Actor[Any]], copies: int):
         """`make_actor(learner)` is who plays."""
@@ -31,7 +67,6 @@ class HostPlayer:
         self._actor_leaves: list[Array] = []
 
     def prepare(self, learner: Any) -> None:
-        """Play for `learner` from now on."""
         actor = self._make_actor(learner)
         arrays, rest = eqx.partition(actor, eqx.is_array)
         self._actor_leaves, structure = jax.tree.flatten(arrays)
@@ -40,7 +75,6 @@ class HostPlayer:
             self._compile(structure, rest)
 
     def empty_memory(self, seed: int) -> list[Array]:
-        """The memory at the start of an episode in every environment, as its leaves."""
         return self._begin(self._actor_leaves, np.int32(seed))
 
     def act(
@@ -53,10 +87,6 @@ class HostPlayer:
         masks: Bool[np.ndarray, "n M"] | None,
         seed: int,
     ) -> tuple[list[Array], Shaped[np.ndarray, "n *action"], Shaped[np.ndarray, "n *played"]]:
-        """The new memory, the actions, and what is played; memory is lost where episodes `start`.
-
-        Actions are as the head writes them down.
-        """
         memory, actions, played = self._act(
             self._actor_leaves,
             memory,
@@ -70,7 +100,6 @@ class HostPlayer:
         return memory, np.asarray(actions), np.asarray(played)
 
     def rebuilt(self, leaves: list[Any]) -> Any:
-        """The memory that has these leaves."""
         return jax.tree.unflatten(self._memory_structure, leaves)
 
     def _compile(self, structure: Any, rest: Any) -> None:
@@ -115,7 +144,7 @@ class HostPlayer:
 class HostEnvironments:
     """Environments on the host, where they are in their episodes, and the one who plays in them."""
 
-    def __init__(self, driver: HostDriver, player: HostPlayer):
+    def __init__(self, driver: HostDriver, player: Player):
         """Call `reseed` and `begin` before anything else."""
         self.driver = driver
         self.player = player

@@ -1,5 +1,7 @@
 """Other people's environments made playable, and ours for them: Gymnasium, gymnax."""
 
+from asmpg.interop._array_readers import SymbolReader as SymbolReader
+from asmpg.interop._array_readers import VectorReader as VectorReader
 from asmpg.interop._array_readers import reader_of as reader_of
 from asmpg.interop._composite_reader import CompositeReader as CompositeReader
 from asmpg.interop._gymnax import GymnaxEnvironment as GymnaxEnvironment

@@ -9,6 +9,7 @@ from asmpg.methods._method import Method as Method
 from asmpg.methods._method import Metrics as Metrics
 from asmpg.methods._method import structure as structure
 from asmpg.methods._method import with_array_numbers as with_array_numbers
+from asmpg.methods._rates import adam_by_kind as adam_by_kind
 from asmpg.methods._registry import PRESETS as PRESETS
 from asmpg.methods._registry import Preset as Preset
 from asmpg.methods._registry import preset_name as preset_name

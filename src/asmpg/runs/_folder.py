@@ -58,12 +58,9 @@ class RunFolder:
     def create(cls, path: str | Path, config: RunConfig) -> "RunFolder":
         """Make a folder for a new run; a `ValueError` if something is there already."""
         path = Path(path)
-        if path.exists() and not path.is_dir():
-            raise ValueError(f"out must be a folder, {path} is a file")
         if (path / "config.json").exists():
             raise ValueError(_taken(cls(path), config))
-        if path.exists() and any(not _leftover(file) for file in path.iterdir()):
-            raise ValueError(f"out must be a new or empty folder, {path} has other files in it")
+        check_unused(path)
         made = not path.exists()
         path.mkdir(parents=True, exist_ok=True)
         with _locked(path):
@@ -233,6 +230,14 @@ class RunFolder:
 
     def _damaged(self, reason: str) -> CheckpointError:
         return CheckpointError(f"{self.metrics_path} is damaged: {reason}")
+
+
+def check_unused(path: Path) -> None:
+    """A `ValueError` unless `path` can become the folder of a run."""
+    if path.exists() and not path.is_dir():
+        raise ValueError(f"out must be a folder, {path} is a file")
+    if path.exists() and any(not _leftover(file) for file in path.iterdir()):
+        raise ValueError(f"out must be a new or empty folder, {path} has other files in it")
 
 
 def _columns(config: RunConfig, path: Path) -> tuple[str, ...]:

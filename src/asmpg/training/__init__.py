@@ -4,10 +4,12 @@ from asmpg.training._callbacks import Callback as Callback
 from asmpg.training._callbacks import Score as Score
 from asmpg.training._callbacks import TensorBoardLogger as TensorBoardLogger
 from asmpg.training._callbacks import score_of as score_of
+from asmpg.training._evaluate import episode_statistics as episode_statistics
 from asmpg.training._evaluate import evaluate as evaluate
 from asmpg.training._host_seed import HostSeed as HostSeed
 from asmpg.training._learn import learn as learn
 from asmpg.training._loop import train as train
+from asmpg.training._loop import train_together as train_together
 from asmpg.training._loop import with_progress as with_progress
 from asmpg.training._program import Program as Program
 from asmpg.training._program import SeedState as SeedState

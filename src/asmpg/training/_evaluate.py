@@ -7,7 +7,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import numpy as np
-from jaxtyping import Array, Key
+from jaxtyping import Array, Float, Int, Key
 
 from asmpg._support.checks import check_integer
 from asmpg.agents import chosen_seed, load_learner, statuses
@@ -84,7 +84,15 @@ def _sampled(
         played = _play_compiled(program, learner, seed, episodes, greedy)
     else:
         played = _play_on_host(resolved.source, program, learner, seed, episodes, greedy)
-    discounted, undiscounted, length = played
+    return episode_statistics(*played)
+
+
+def episode_statistics(
+    discounted: Float[np.ndarray, " N"],
+    undiscounted: Float[np.ndarray, " N"],
+    length: Float[np.ndarray, " N"] | Int[np.ndarray, " N"],
+) -> dict[str, float]:
+    """Means over episodes, and their standard errors."""
     per_step = undiscounted.sum() / length.sum()
     spread = standard_error(undiscounted - per_step * length) / length.mean()
     return {

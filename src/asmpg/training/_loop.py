@@ -30,7 +30,7 @@ from asmpg.runs import (
 from asmpg.training._callbacks import Callback, Callbacks, score_of
 from asmpg.training._checkpointer import Checkpointer
 from asmpg.training._host_seed import HostSeed
-from asmpg.training._program import Program, build_program, seed_shapes
+from asmpg.training._program import Program, SeedState, build_program, seed_shapes
 from asmpg.training._progress import Progress
 from asmpg.training._result import TrainingResult
 from asmpg.training._seed_batches import Chunk, CompiledSeed, Seat, SeedBatch, StackedSeeds
@@ -92,10 +92,12 @@ def train_together(
     *,
     resume: bool = False,
     callbacks: Iterable[Callback] = (),
+    starts: Mapping[int, SeedState] | None = None,
 ) -> list[TrainingResult]:
     """Train runs side by side that share their environment, and all of their methods but numbers.
 
-    They are one compiled program. The callbacks hear of all of them.
+    They are one compiled program. The callbacks hear of all of them. A seed that is among `starts`
+    begins there, not with a fresh policy.
     """
     with contextlib.ExitStack() as locks:
         runs = []
@@ -105,7 +107,7 @@ def train_together(
             folder = _open(out, recorded, resume=resume)
             if folder:
                 locks.enter_context(folder.locked())
-            runs.append(_Run.restored(recorded, program, folder, callbacks))
+            runs.append(_Run.restored(recorded, program, folder, callbacks, starts or {}))
         if any(not run.finished for run in runs):
             _train(runs, resolved)
         return [run.result() for run in runs]
@@ -130,8 +132,11 @@ class _Run:
         program: Program,
         folder: RunFolder | None,
         callbacks: Iterable[Callback],
+        starts: Mapping[int, SeedState],
     ) -> "_Run":
         saved, rows = folder.restore(seed_shapes(program)) if folder else ({}, [])
+        begun = {seed: SavedSeed(state, state, SeedStatus()) for seed, state in starts.items()}
+        saved = begun | saved
         writer = folder.writer(rows) if folder else None
         return cls(config, program, folder, saved, rows, writer, Callbacks(callbacks))
 

@@ -54,6 +54,9 @@ class Progress(Callback):
 
     def on_evaluation(self, seed: int, row: Row) -> None:
         """Take the row in."""
+        if seed not in self._rows:
+            # Where it begins; nothing was played to get there.
+            self._measured.clear()
         self._rows[seed] = row
         now = time.monotonic()
         self._measured.append((now, self._steps_done()))

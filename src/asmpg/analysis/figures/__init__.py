@@ -6,6 +6,7 @@ from asmpg.analysis.figures._environments import draw_yardstick_chart as draw_ya
 from asmpg.analysis.figures._panels import styles as styles
 from asmpg.analysis.figures._run import draw_run as draw_run
 from asmpg.analysis.figures._run import plot as plot
+from asmpg.analysis.figures._sizes import draw_sizes as draw_sizes
 from asmpg.analysis.figures._study import Picture as Picture
 from asmpg.analysis.figures._study import draw_figures as draw_figures
 from asmpg.analysis.figures._study import figures as figures

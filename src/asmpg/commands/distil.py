@@ -1,0 +1,100 @@
+"""`asmpg distil`: a finite memory that does what the agent of a run does."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import rich.box
+from rich.console import Console
+from rich.table import Table
+
+from asmpg._support.checks import check_integer
+from asmpg.agents import load
+from asmpg.commands._options import read_options, read_seeds
+from asmpg.distillation import Lesson, distil_by
+from asmpg.distillation import distil as distil
+from asmpg.runs import Which
+
+
+def show(
+    run: Path,
+    *,
+    num_states: int,
+    window: int | None,
+    finetune: int,
+    out: Path | None,
+    seed: int | None,
+    which: Which,
+    seeds: str,
+    option: Sequence[str],
+    quiet: bool,
+    as_json: bool,
+    lesson: Mapping[str, Any],
+) -> None:
+    """Distil the agent of `seed`, and print the scores."""
+    check_integer("num_states", num_states, low=1)
+    check_integer("finetune", finetune, low=0)
+    folder = out or run.with_name(f"{run.name}-{num_states}-states")
+    lessons = Lesson(load(run, seed=seed, which=which), **lesson)
+    try:
+        done = distil_by(
+            lessons,
+            num_states=num_states,
+            window=window,
+            finetune=finetune,
+            out=folder,
+            seeds=read_seeds(seeds),
+            method_options=read_options("option", option),
+            progress=not quiet,
+        )
+    finally:
+        lessons.close()
+    if as_json:
+        print(json.dumps(done.report, indent=2))
+        return
+    students = [{"num_states": num_states, **entry} for entry in done.report["students"]]
+    Console().print(score_table({**done.report, "students": students}))
+    print(f"The run is in {folder}; look into its memory with: asmpg show {folder}")
+
+
+def score_table(report: Mapping[str, Any]) -> Table:
+    """The teacher and the students: sizes, scores, and how close they came."""
+    tuned = any("finetuned" in entry for entry in report["students"])
+    label = str(report["score"]).replace("_", " ")
+    table = Table(
+        title=f"{report['environment']}: {label}",
+        caption="KL: from the teacher's distributions, in nats a step; "
+        "agreement: of the most probable actions",
+        box=rich.box.SIMPLE,
+    )
+    scores = ["distilled", *(["fine-tuned"] if tuned else [])]
+    for heading in ("", "agent states", *scores, "KL", "agreement"):
+        table.add_column(heading, justify="right" if heading else "left", no_wrap=True)
+    for cells in _rows(report, tuned=tuned):
+        table.add_row(*cells)
+    return table
+
+
+def _rows(report: Mapping[str, Any], *, tuned: bool) -> Iterator[list[str]]:
+    teacher = report["teacher"]
+    own = teacher["num_states"]
+    blank = [""] if tuned else []
+    yield ["teacher", "–" if own is None else str(own), _score(teacher), *blank, "", ""]
+    for entry in report["students"]:
+        last = entry["rounds"][-1]
+        yield [
+            f"seed {entry['seed']}",
+            str(entry["num_states"]),
+            _score(entry["distilled"]),
+            *([_score(entry["finetuned"])] if tuned else []),
+            f"{last['kl']:.4f}",
+            f"{100 * last['agreement']:.1f} %",
+        ]
+
+
+def _score(found: Mapping[str, Any]) -> str:
+    """Exact where that is known."""
+    if found["exact"] is not None:
+        return f"{found['exact']:.4g}"
+    return f"{found['value']:.4g} ± {found['standard_error']:.2g}"

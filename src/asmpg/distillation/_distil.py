@@ -1,0 +1,93 @@
+"""`distil`: from a teacher to an agent with a finite memory, in one call."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from asmpg._support.checks import check_integer
+from asmpg.agents import Agent
+from asmpg.distillation._lesson import Distilled, Lesson
+from asmpg.distillation._progress import DistilProgress
+from asmpg.runs import default_seeds
+
+
+def distil(
+    teacher: Any,
+    environment: Any = None,
+    *,
+    num_states: int = 8,
+    window: int | None = None,
+    finetune: int = 0,
+    out: str | Path | None = None,
+    seeds: int | Sequence[int] = 1,
+    method_options: Mapping[str, Any] | None = None,
+    progress: bool = True,
+    **lesson: Any,
+) -> Agent:
+    """Fit a finite memory to what `teacher` does, and return the agent that has it.
+
+    The teacher plays; the student's distributions of actions, computed by the filter with the agent
+    state integrated out, are fitted to the teacher's by their cross-entropy. Then the student
+    plays, the teacher says what it would have done, and the student is fitted to all of it, round
+    by round. The result is an agent of `asmpg.ASMPPO`, its `result` a run like any other; steps
+    count from what was played for distilling on.
+
+    Args:
+        teacher: An agent, the folder of a run (its best agent) or a file of one, or any object with
+            `predict(observation, state, episode_start, deterministic)` as in Stable-Baselines3.
+        environment: Whatever `learn` takes; that of the teacher's run by default.
+        num_states: Number of agent states of the student.
+        window: How many of the last observations its action sees; ASM-PPO's by default.
+        finetune: Environment steps of ASM-PPO afterwards.
+        out: Folder of the run, which gets a `distil.json` as well; in memory only without one.
+        seeds: How many students, or which; the agent is the one with the highest return.
+        method_options: Other options of `asmpg.ASMPPO`.
+        progress: Show progress on standard error.
+        **lesson: `deterministic` (learn the most probable action instead of the distribution),
+            `rounds` (5), `sequences` played side by side in each (64, on the host 16),
+            `sequence_steps` (an episode's, from 128 to 1,000), `epochs` of a round at most (100),
+            `patience` in epochs without improvement (8), `episodes` that scores are measured with
+            (1,000), `environment_options`, and `trust` in the module that a run's environment
+            names.
+
+    >>> agent = asmpg.distil("runs/CheeseMaze-gru-ppo", num_states=4, finetune=50_000)
+    """
+    check_integer("finetune", finetune, low=0)
+    lessons = Lesson(teacher, environment, **lesson)
+    try:
+        return distil_by(
+            lessons,
+            num_states=num_states,
+            window=window,
+            finetune=finetune,
+            out=out,
+            seeds=seeds,
+            method_options=method_options,
+            progress=progress,
+        ).agent
+    finally:
+        lessons.close()
+
+
+def distil_by(
+    lesson: Lesson,
+    *,
+    num_states: int,
+    window: int | None,
+    finetune: int,
+    out: str | Path | None,
+    seeds: int | Sequence[int],
+    method_options: Mapping[str, Any] | None,
+    progress: bool,
+) -> Distilled:
+    """The same, with everything that is known of it."""
+    config = lesson.config(
+        num_states=num_states,
+        window=window,
+        seeds=default_seeds(seeds) if isinstance(seeds, int) else seeds,
+        options=method_options or {},
+        out=out,
+    )
+    with DistilProgress(lesson.name, wanted=progress) as shown:
+        teacher = lesson.teacher_score(progress=shown)
+    return lesson.teach(config, out, finetune=finetune, teacher=teacher, progress=progress)

@@ -198,9 +198,11 @@ def check_memory(method: Method[Any], interface: Interface, state: Any) -> None:
     space = interface.observation_space
     if size > _MOST_BYTES:
         shown = f"{space.n:,}" if isinstance(space, Discrete) else "real"
+        acted = interface.action_space
+        done = f"{acted.n:,} actions" if isinstance(acted, Discrete) else f"actions in {acted}"
         raise ValueError(
             f"the method's options must fit in memory: one seed would take {_gib(size)} with "
-            f"{shown} observations and actions in {interface.action_space}, at most "
+            f"{shown} observations and {done}, at most "
             f"{_gib(_MOST_BYTES)} is accepted; use fewer agent states or narrower networks, or "
             "make many observations a few real features"
         )

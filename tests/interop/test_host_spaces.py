@@ -248,7 +248,7 @@ def test_advice_on_other_spaces_works(space, part, advice, size):
     assert (f"as part {part!r}" in str(error.value)) == bool(part)
     wrapped = eval(advice, {"gymnasium": gymnasium, "env": Shows(space)})
     driver = resolve(wrapped, {}).source.open(2)
-    assert driver.reset([0, 1])[0].shape == (2, size)
+    assert driver.reset([0, 1]).observations.shape == (2, size)
     driver.close()
 
 
@@ -275,7 +275,7 @@ def test_every_task_of_popgym_is_played():
         resolved = resolve(about["id"], {})
         space, actions = resolved.interface.observation_space, resolved.interface.action_space
         driver = resolved.source.open(2)
-        seen, _ = driver.reset([0, 1])
+        seen = driver.reset([0, 1]).observations
         for step in range(20):
             keys = jax.random.split(jax.random.key(20 * number + step))
             seen = driver.step(np.stack([actions.sample(key) for key in keys])).observations

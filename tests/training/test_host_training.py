@@ -247,14 +247,6 @@ def test_observations_that_do_not_fit(space, message):
         quietly(asmpg.ASMPG(**SMALL), Shows(space))
 
 
-@pytest.mark.parametrize(
-    "actions", [spaces.Box(-1, 1, (2,)), spaces.MultiDiscrete([2, 2]), spaces.MultiBinary(2)]
-)
-def test_actions_that_do_not_fit(actions):
-    with pytest.raises(ValueError, match=r"actions must be Discrete, got .*TransformAction"):
-        quietly(asmpg.ASMPG(**SMALL), Shows(spaces.Discrete(7), actions))
-
-
 def test_an_observation_outside_of_its_space():
     with pytest.raises(asmpg.TrainingError, match="an element of the declared space, got 7"):
         quietly(asmpg.ASMPG(**SMALL), Shows(spaces.Discrete(7), shown=7))

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, T
 import equinox as eqx
 import jax
 import jax.core
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Key, Shaped
 
-from asmpg.environments._spaces import ActionSpace, Discrete, MultiDiscrete, Space
+from asmpg.environments._spaces import ActionSpace, Box, Discrete, MultiDiscrete, Space
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,6 +82,20 @@ class Environment(eqx.Module, Generic[State]):
         return None
 
     @property
+    def latent_space(self) -> Space:
+        """What `latent` gives: by default a vector of all numbers in the latent state."""
+        _, state = jax.eval_shape(self.reset, jax.random.key(0))
+        (size,) = jax.eval_shape(self.latent, state).shape
+        largest = float(np.finfo(np.float32).max)
+        return Box((-largest,) * size, (largest,) * size)
+
+    def latent(self, state: State) -> Shaped[Array, "*latent"]:
+        """The latent state for a critic that may see it in training; see `latent_space`."""
+        # PRNG keys are no numbers.
+        leaves = [leaf for leaf in jax.tree.leaves(state) if _is_number(leaf)]
+        return jnp.concatenate([jnp.zeros(0 if leaves else 1), *map(jnp.ravel, leaves)])
+
+    @property
     def masked(self) -> bool:
         """Whether it says which actions are allowed."""
         _, state = jax.eval_shape(self.reset, jax.random.key(0))
@@ -142,3 +157,8 @@ class Environment(eqx.Module, Generic[State]):
             if isinstance(space, Discrete):
                 wanted = f"an integer in [0, {space.n - 1}]"
             raise ValueError(f"action must be {wanted} for {self.name}, got {action}")
+
+
+def _is_number(leaf: Any) -> bool:
+    dtype = jnp.result_type(leaf)
+    return bool(jnp.issubdtype(dtype, jnp.number) or jnp.issubdtype(dtype, jnp.bool_))

@@ -107,6 +107,14 @@ class AbstractFiniteEnvironment(Environment[Int[Array, ""]]):
         return next_state, self.tables.reward[(*row, outcome)], self.tables.terminal[next_state]
 
     @property
+    def latent_space(self) -> Discrete:
+        """The states of the model."""
+        return Discrete(self.model.num_states)
+
+    def latent(self, state: Int[Array, ""]) -> Int[Array, ""]:
+        return state
+
+    @property
     def observation_space(self) -> Discrete:
         return Discrete(self.model.num_observations)
 

@@ -1,5 +1,6 @@
 """Playing in compiled environments: rollouts that continue, and whole episodes."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -57,7 +58,14 @@ def collect(
         return None, play_episodes(environment, actor, key, num_episodes=collection.number)
     begin_key, step_key = jax.random.split(key)
     start = stream or _begin_all(environment, actor, begin_key, collection.environments)
-    after, experience = play_rollouts(environment, actor, start, step_key, steps=collection.steps)
+    after, experience = play_rollouts(
+        environment,
+        actor,
+        start,
+        step_key,
+        steps=collection.steps,
+        latent=collection.latent is not None,
+    )
     return (None if stream is None else after), experience
 
 
@@ -68,12 +76,17 @@ def play_rollouts(
     key: Key[Array, ""],
     *,
     steps: int,
+    latent: bool = False,
 ) -> tuple[Stream, Experience]:
-    """Play `steps` steps in every environment; episodes that end are followed by new ones."""
+    """Play `steps` steps in every environment; episodes that end are followed by new ones.
+
+    If `latent`, what the latent states were comes along.
+    """
 
     def step(stream: Stream, key: Key[Array, ""]) -> tuple[Stream, Any]:
         keys = jax.random.split(key, (len(stream.reward), 2))
-        return jax.vmap(_step, in_axes=(None, None, 0, 0))(environment, actor, stream, keys)
+        play = functools.partial(_step, environment, actor, latent=latent)
+        return jax.vmap(play)(stream, keys)
 
     start = stream.memory
     stream, rows = jax.lax.scan(step, stream, jax.random.split(key, steps))
@@ -201,7 +214,12 @@ def _begin(environment: Environment[Any], actor: Actor[Any], key: Key[Array, ""]
 
 
 def _step(
-    environment: Environment[Any], actor: Actor[Any], stream: Stream, keys: Key[Array, "2"]
+    environment: Environment[Any],
+    actor: Actor[Any],
+    stream: Stream,
+    keys: Key[Array, "2"],
+    *,
+    latent: bool,
 ) -> tuple[Stream, dict[str, Any]]:
     act_key, environment_key = jax.random.split(keys[0])
     uniforms = jax.random.uniform(act_key, (actor.draws,))
@@ -222,6 +240,8 @@ def _step(
         "ended": ended,
         "memories": memory,
         "masks": mask,
+        "latents": environment.latent(stream.state) if latent else None,
+        "next_latents": environment.latent(state) if latent else None,
     }
     afresh = _begin(environment, actor, keys[1])
     onward = Stream(state, following, reward, time, memory)

@@ -31,12 +31,15 @@ class WholeEpisodes:
 class Rollouts:
     """`steps` steps in each of `environments`, through as many episodes as fit.
 
-    They continue where the last rollouts ended, or start from a reset if not `continuing`.
+    They continue where the last rollouts ended, or start from a reset if not `continuing`. Latent
+    states come along if `latent` says what they are called: of compiled environments anything, on
+    the host the name of an entry of `info`.
     """
 
     environments: int
     steps: int
     continuing: bool = True
+    latent: str | None = None
 
     def __post_init__(self):
         check_integer("environments", self.environments, low=1)
@@ -56,7 +59,8 @@ class Experience(eqx.Module):
     Rows that are not `valid` are padding and mean nothing.
 
     `start` is the actor's memory before the first row, `memories` that after each step. `masks`
-    say which actions were allowed, where the environment has any to say so.
+    say which actions were allowed, where the environment has any to say so, and `latents` what the
+    latent states were before and after each step, where that was asked for.
     """
 
     observations: Shaped[Array, "T N *observation"]
@@ -70,6 +74,8 @@ class Experience(eqx.Module):
     start: Any
     memories: Any
     masks: Bool[Array, "T N M"] | None = None
+    latents: Shaped[Array, "T N *latent"] | None = None
+    next_latents: Shaped[Array, "T N *latent"] | None = None
 
     @classmethod
     def from_episodes(

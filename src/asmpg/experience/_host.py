@@ -97,7 +97,8 @@ class HostPlayer(Player):
             masks,
             np.int32(seed),
         )
-        return memory, np.asarray(actions), np.asarray(played)
+        chosen = np.asarray(actions)
+        return memory, chosen, chosen if played is None else np.asarray(played)
 
     def rebuilt(self, leaves: list[Any]) -> Any:
         return jax.tree.unflatten(self._memory_structure, leaves)
@@ -126,7 +127,7 @@ class HostPlayer(Player):
             uniforms: Float[Array, "n draws"],
             masks: Bool[Array, "n M"] | None,
             seed: Int[Array, ""],
-        ) -> tuple[list[Array], Shaped[Array, "n *action"], Shaped[Array, "n *played"]]:
+        ) -> tuple[list[Array], Shaped[Array, "n *action"], Shaped[Array, "n *played"] | None]:
             before = jax.tree.map(
                 lambda new, old: jax.vmap(jnp.where)(start, new, old),
                 fresh(leaves, seed),
@@ -135,7 +136,9 @@ class HostPlayer(Player):
             paid = jnp.where(start, 0.0, rewards)
             actor = actor_of(leaves)
             after = jax.vmap(actor.act)(before, observations, paid, uniforms, masks)
-            return jax.tree.leaves(after), after.action, actor.head.play(after.action)
+            action, head = after.action, actor.head
+            played = head.play(action) if head.writes else None
+            return jax.tree.leaves(after), action, played
 
         self._begin = jax.jit(begin)
         self._act = jax.jit(act)
@@ -156,7 +159,12 @@ class HostEnvironments:
     def begin(self, *, seeded: bool) -> None:
         """Start episodes everywhere; `seeded`, they depend on the stream drawn from alone."""
         seeds = self._generator.integers(2**31, size=self.driver.copies).tolist()
-        self._observations, self._masks = self.driver.reset(seeds if seeded else None)
+        first = self.driver.reset(seeds if seeded else None)
+        self._observations, self._masks, self._latents = (
+            first.observations,
+            first.masks,
+            first.latents,
+        )
         self._rewards = np.zeros(self.driver.copies, np.float32)
         self._start = np.ones(self.driver.copies, bool)
         self._time = np.zeros(self.driver.copies, np.int32)
@@ -263,10 +271,13 @@ class HostEnvironments:
             "valid": played,
             "memories": self._memory,
             "masks": self._masks,
+            "latents": self._latents,
+            "next_latents": step.seen_latents,
         }
         self._time = np.where(step.started, 0, self._time + 1).astype(np.int32)
         self._rewards = np.where(step.started, np.float32(0), step.rewards)
-        self._observations, self._start, self._masks = step.observations, step.started, step.masks
+        self._observations, self._start = step.observations, step.started
+        self._masks, self._latents = step.masks, step.latents
         return row
 
     def _draw_seed(self) -> int:

@@ -14,6 +14,7 @@ from asmpg.interop._resolve import own_name as own_name
 from asmpg.interop._resolve import resolve as resolve
 from asmpg.interop._stepping import BlankDriver as BlankDriver
 from asmpg.interop._stepping import HostDriver as HostDriver
+from asmpg.interop._stepping import HostStart as HostStart
 from asmpg.interop._stepping import HostStep as HostStep
 from asmpg.interop._stored_readers import reader_from_dict as reader_from_dict
 from asmpg.interop._to_gymnasium import to_gymnasium as to_gymnasium

@@ -4,12 +4,18 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from asmpg._support.checks import check_integer
-from asmpg.environments import ActionSpace, Discrete, Environment, Space
+from asmpg.environments import ActionSpace, Box, Discrete, Environment, Space
 from asmpg.interop._array_readers import reader_of
 from asmpg.interop._readers import ObservationReader
 from asmpg.interop._stored_readers import reader_from_dict
 from asmpg.interop._writers import ActionWriter, writer_from_dict, writer_of
+
+_LARGEST = float(np.finfo(np.float32).max)
+#: Latent states may be so many, or vectors so long.
+_MOST_LATENT = 100_000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,6 +34,9 @@ class Interface:
     by_name: bool = True
     #: Whether it says which actions are allowed.
     masked: bool = False
+    #: What is known of latent states: a name, whether they are finitely many, and how many, or the
+    #: length of a vector.
+    latents: tuple[tuple[str, bool, int], ...] = ()
 
     @classmethod
     def of(cls, environment: Environment[Any], *, by_name: bool = False) -> "Interface":
@@ -39,6 +48,7 @@ class Interface:
             environment.max_steps,
             by_name=by_name,
             masked=environment.masked,
+            latents=(("latent", *_size(environment.latent_space)),),
         )
 
     @property
@@ -58,6 +68,21 @@ class Interface:
         if not isinstance(space, Discrete):
             raise ValueError(f"actions of {self.name} must be Discrete here, got {space}")
         return space.n
+
+    def latent_space(self, name: str) -> Space:
+        """That of the latent states; `name` is that of an entry of `info`, if on the host.
+
+        A `ValueError` where there is none.
+        """
+        found = self.latents if not self.on_host else [e for e in self.latents if e[0] == name]
+        if not found:
+            known = ", ".join(entry[0] for entry in self.latents) or "nothing"
+            raise ValueError(
+                f"critic='latent' needs numbers in info[{name!r}], from reset and from step; the "
+                f"info that {self.name} gives has {known}"
+            )
+        _, finite, size = found[0]
+        return Discrete(size) if finite else Box((-_LARGEST,) * size, (_LARGEST,) * size)
 
     @property
     def num_observations(self) -> int | None:
@@ -79,7 +104,11 @@ class Interface:
                 "reader": reader_from_dict(stored["reader"]),
                 "writer": writer_from_dict(stored["writer"]),
             }
-            interface = cls(**{**stored, **parts})
+            latents = tuple(
+                (str(known), bool(finite), check_integer("latents", size, low=1, high=_MOST_LATENT))
+                for known, finite, size in stored.get("latents", ())
+            )
+            interface = cls(**{**stored, **parts, "latents": latents})
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"interface cannot be read: {error}") from None
         if not isinstance(name, str):
@@ -89,3 +118,7 @@ class Interface:
             if not isinstance(getattr(interface, name), bool):
                 raise ValueError(f"{name} must be true or false, got {getattr(interface, name)!r}")
         return interface
+
+
+def _size(space: Space) -> tuple[bool, int]:
+    return (True, space.n) if isinstance(space, Discrete) else (False, len(space.low))

@@ -13,6 +13,18 @@ from asmpg.interop._writers import mask_size
 
 
 @dataclasses.dataclass(frozen=True)
+class HostStart:
+    """The first observations of episodes, what may be played, and the latent states if asked for.
+
+    `masks` are `None` where the environment does not say what may be played.
+    """
+
+    observations: Shaped[np.ndarray, "n *observation"]
+    masks: Bool[np.ndarray, "n M"] | None = None
+    latents: Float[np.ndarray, "n L"] | None = None
+
+
+@dataclasses.dataclass(frozen=True)
 class HostStep:
     """What one step of all copies led to.
 
@@ -31,6 +43,9 @@ class HostStep:
     started: Bool[np.ndarray, " n"]
     #: What may be played next, where the environment says so.
     masks: Bool[np.ndarray, "n M"] | None = None
+    #: Latent states, where asked for: those that come with `seen`, and with `observations`.
+    seen_latents: Float[np.ndarray, "n L"] | None = None
+    latents: Float[np.ndarray, "n L"] | None = None
 
 
 class HostDriver(abc.ABC):
@@ -44,13 +59,8 @@ class HostDriver(abc.ABC):
     copies: int
 
     @abc.abstractmethod
-    def reset(
-        self, seeds: Sequence[int] | None = None
-    ) -> tuple[Shaped[np.ndarray, "n *observation"], Bool[np.ndarray, "n M"] | None]:
-        """Start an episode in every copy: the first observations, and what may be played.
-
-        With `seeds`, all that follows depends on them alone.
-        """
+    def reset(self, seeds: Sequence[int] | None = None) -> HostStart:
+        """Start an episode in every copy; with `seeds`, all that follows depends on them alone."""
 
     @abc.abstractmethod
     def step(self, actions: Shaped[np.ndarray, "n *action"]) -> HostStep:
@@ -64,8 +74,8 @@ class HostDriver(abc.ABC):
 class BlankDriver(HostDriver):
     """Environments where nothing is seen, nothing is paid, and every episode ends at once."""
 
-    def __init__(self, interface: Interface, copies: int):
-        """They look like those of `interface`."""
+    def __init__(self, interface: Interface, copies: int, *, latent: str | None = None):
+        """They look like those of `interface`; `latent` names the latent states, if wanted."""
         self.name = interface.name
         self.copies = copies
         space = interface.observation_space
@@ -75,15 +85,19 @@ class BlankDriver(HostDriver):
         if interface.masked:
             self._masks = np.ones((copies, mask_size(interface.action_space)), bool)
 
-    def reset(
-        self, seeds: Sequence[int] | None = None
-    ) -> tuple[Shaped[np.ndarray, "n *observation"], Bool[np.ndarray, "n M"] | None]:
-        return self._blank, self._masks
+        self._latents = None
+        if latent is not None:
+            shape = (copies, *interface.latent_space(latent).shape)
+            self._latents = np.zeros(shape, np.float32)
+
+    def reset(self, seeds: Sequence[int] | None = None) -> HostStart:
+        return HostStart(self._blank, self._masks, self._latents)
 
     def step(self, actions: Shaped[np.ndarray, "n *action"]) -> HostStep:
-        true, blank = np.ones(self.copies, bool), self._blank
+        true, blank, latents = np.ones(self.copies, bool), self._blank, self._latents
         rewards = np.zeros(self.copies, np.float32)
-        return HostStep(true, blank, rewards, true, true, blank, true, self._masks)
+        known = (true, blank, rewards, true, true, blank, true, self._masks)
+        return HostStep(*known, latents, latents)
 
     def close(self) -> None:
         pass

@@ -51,6 +51,11 @@ class ActionHead(abc.ABC):
         """The length of an action mask; 0 where there can be none."""
         return 0
 
+    @property
+    def writes(self) -> bool:
+        """Whether what the environment is given differs from what is remembered."""
+        return False
+
     @abc.abstractmethod
     def blank(self, batch: tuple[int, ...] = ()) -> Shaped[Array, "*batch_and_action"]:
         """What stands for an action where there was none."""
@@ -203,6 +208,10 @@ class Categorical(ActionHead):
     ) -> Int[Array, ""]:
         """From the mixture itself: no component is drawn."""
         return draw(weights @ jnp.exp(numbers), uniforms[1], greedy=greedy)
+
+    @property
+    def writes(self) -> bool:
+        return bool(self.parts)
 
     def play(self, action: Int[Array, "*batch"]) -> Int[Array, "*batch_and_parts"]:
         """The parts of a combination, which are numbered in row-major order."""
@@ -377,6 +386,10 @@ class Gaussian(ActionHead):
         if greedy:
             return self.draw(weights @ numbers, uniforms[1:], greedy=True)
         return super().draw_from_mixture(weights, numbers, uniforms, greedy=False)
+
+    @property
+    def writes(self) -> bool:
+        return True
 
     def play(self, action: Float[Array, "*batch d"]) -> Float[Array, "*batch d"]:
         """Within the bounds, in the units of the environment."""

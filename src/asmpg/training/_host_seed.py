@@ -8,9 +8,11 @@ import numpy as np
 from jaxtyping import Array
 
 from asmpg.experience import (
+    Collection,
     Experience,
     HostEnvironments,
     HostPlayer,
+    Rollouts,
     standard_error,
 )
 from asmpg.interop import BlankDriver
@@ -49,7 +51,9 @@ class HostSeed(OneSeed):
     def warm_up(self) -> None:
         """Compile acting and learning, in environments where nothing happens."""
         collects = self.program.method.collects
-        driver = BlankDriver(self.program.interface, collects.environments)
+        driver = BlankDriver(
+            self.program.interface, collects.environments, latent=latent_of(collects)
+        )
         environments = HostEnvironments(driver, self._player)
         self._reseed(environments, self.state, _WARM_UP)
         self._player.prepare(self.state.learner)
@@ -81,7 +85,8 @@ class HostSeed(OneSeed):
         self._player.prepare(state.learner)
         environments = self._training
         if environments is None:
-            driver = self._source.open(self.program.method.collects.environments)
+            collects = self.program.method.collects
+            driver = self._source.open(collects.environments, latent=latent_of(collects))
             environments = self._training = HostEnvironments(driver, self._player)
             self._reseed(environments, state, _RESETS)
             environments.begin(seeded=True)
@@ -124,6 +129,11 @@ def open_evaluation(
         return program.method.actor(learner, greedy=greedy)
 
     return HostEnvironments(driver, HostPlayer(make_actor, driver.copies))
+
+
+def latent_of(collection: Collection) -> str | None:
+    """The entry of `info` that latent states are read from, if they are collected."""
+    return collection.latent if isinstance(collection, Rollouts) else None
 
 
 @eqx.filter_jit

@@ -69,7 +69,8 @@ def _on_host(resolved: ResolvedEnvironment, seconds: float) -> tuple[Any, ...]:
     rows = []
     try:
         seeds = generator.integers(2**31, size=driver.copies).tolist()
-        first, masks = driver.reset(seeds)
+        begun = driver.reset(seeds)
+        first, masks = begun.observations, begun.masks
         shape = (driver.copies, head.draws)
         act(np.zeros(shape, np.float32), masks)
         began = time.monotonic()

@@ -9,12 +9,12 @@ import gymnasium
 import numpy as np
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 from gymnasium.wrappers import TimeLimit
-from jaxtyping import Bool, Shaped
+from jaxtyping import Bool, Float, Shaped
 
 from asmpg._support.errors import TrainingError
 from asmpg.environments import Box
 from asmpg.interop._readers import ObservationReader
-from asmpg.interop._stepping import HostDriver, HostStep
+from asmpg.interop._stepping import HostDriver, HostStart, HostStep
 from asmpg.interop._writers import mask_size, part_edges
 from asmpg.interop.host._faults import (
     MASK,
@@ -60,8 +60,12 @@ class VectorDriver(HostDriver):
         *,
         limit: int | None = None,
         step_timeout: float | None = None,
+        latent: str | None = None,
     ):
-        """`vector` is closed by `close`. A step may take `step_timeout` seconds."""
+        """`vector` is closed by `close`. A step may take `step_timeout` seconds.
+
+        Latent states are read from the entry `latent` of `info`, if it has a name.
+        """
         self.name = name
         self.copies = vector.num_envs
         self._vector = vector
@@ -69,6 +73,8 @@ class VectorDriver(HostDriver):
         self._bounds = None if self._reader.finite else _Bounds(self._reader)
         self._writer = read_action_space(vector.single_action_space)
         self._masked: bool | None = None
+        self._latent = latent
+        self._latent_shape: tuple[int, ...] | None = None
         self._mode = autoreset_mode(vector)
         self._limit = limit or time_limit(vector)
         self._processes = isinstance(vector.unwrapped, AsyncVectorEnv)
@@ -78,16 +84,15 @@ class VectorDriver(HostDriver):
         self._steps = 0
         self._begin()
 
-    def reset(
-        self, seeds: Sequence[int] | None = None
-    ) -> tuple[Shaped[np.ndarray, "n *observation"], Bool[np.ndarray, "n M"] | None]:
+    def reset(self, seeds: Sequence[int] | None = None) -> HostStart:
         """Reset every copy."""
         self._begin()
         given = None if seeds is None else [int(seed) for seed in seeds]
         observations, info = self._call(2, "reset", seed=given)
         if self._masked is None:
             self._masked = MASK in info
-        return self._read(observations), self._read_masks(info, np.zeros(self.copies, bool))
+        masks = self._read_masks(info, np.zeros(self.copies, bool))
+        return HostStart(self._read(observations), masks, self._read_latents(info))
 
     def step(self, actions: Shaped[np.ndarray, "n *action"]) -> HostStep:
         """Step, and reset what has ended."""
@@ -102,6 +107,7 @@ class VectorDriver(HostDriver):
         seen = self._read(observations)
         after, started = seen, ended
         over = np.zeros_like(ended)
+        latents = seen_latents = self._read_latents(info)
         match self._mode:
             case AutoresetMode.NEXT_STEP:
                 self._ended, started, over = ended, resetting, ended
@@ -115,16 +121,31 @@ class VectorDriver(HostDriver):
                 for copy in np.flatnonzero(ended):
                     final = _of_copy(info["final_obs"], int(copy))
                     seen[copy] = self._read(final, self._reader.read_any)
+                if latents is not None:
+                    seen_latents = self._with_latents(latents, info.get("final_info", {}), ended)
             case AutoresetMode.DISABLED if ended.any():
                 fresh, news = self._call(2, "reset", options={"reset_mask": ended.copy()})
                 after = seen.copy()
                 after[ended] = self._read(fresh)[ended]
                 if self._masked:
                     info = {MASK: _merged(info.get(MASK), news.get(MASK), ended)}
+                if latents is not None:
+                    latents = self._with_latents(latents, news, ended)
             case _:
                 pass
         masks = self._read_masks(info, over)
-        return HostStep(~resetting, seen, rewards, terminated, ended, after, started, masks)
+        return HostStep(
+            ~resetting,
+            seen,
+            rewards,
+            terminated,
+            ended,
+            after,
+            started,
+            masks,
+            seen_latents,
+            latents,
+        )
 
     def close(self) -> None:
         """Close the vector environment."""
@@ -211,6 +232,35 @@ class VectorDriver(HostDriver):
                     f"none after step {self._steps}"
                 )
         return masks
+
+    def _read_latents(
+        self, info: Any, needed: Bool[np.ndarray, " n"] | None = None
+    ) -> Float[np.ndarray, "n L"] | None:
+        """The latent states of `info`; those not `needed` may be missing."""
+        if self._latent is None:
+            return None
+        needed = np.ones(self.copies, bool) if needed is None else needed
+        told = f"{self.name}: info[{self._latent!r}] must hold the same finite numbers every time"
+        try:
+            given = info[self._latent]
+            rows = [np.ravel(given[copy]).astype(np.float32) for copy in np.flatnonzero(needed)]
+            latents = np.zeros((self.copies, len(rows[0])), np.float32)
+            latents[needed] = rows
+        except (KeyError, TypeError, ValueError, IndexError):
+            have = ", ".join(map(str, info)) or "nothing"
+            raise TrainingError(f"{told}; after step {self._steps} the info has {have}") from None
+        self._latent_shape = self._latent_shape or latents.shape
+        if latents.shape != self._latent_shape or not np.isfinite(latents[needed]).all():
+            raise TrainingError(f"{told}; after step {self._steps} it is {latents.tolist()}")
+        return latents
+
+    def _with_latents(
+        self, latents: Float[np.ndarray, "n L"], info: Any, where: Bool[np.ndarray, " n"]
+    ) -> Float[np.ndarray, "n L"]:
+        """Those of `info` in some places."""
+        others = self._read_latents(info, where)
+        assert others is not None
+        return np.where(where[:, None], others, latents)
 
     def _read_rewards(self, given: Any) -> np.ndarray:
         try:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import gymnasium
+import numpy as np
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 
 from asmpg._support.checks import check_number, check_one_of
@@ -52,9 +53,15 @@ class HostSource:
             acted = made.single_action_space if vector else made.action_space
             writer = read_action_space(acted)
             reader = read_observation_space(seen)
-            masked = self._is_masked(made)
+            info = self._info(made)
+            masked = MASK in info
             if masked:
                 mask_size(writer.space)
+            latents = tuple(
+                (str(name), False, size)
+                for name, value in info.items()
+                if (size := _numbers(value))
+            )
             if vector:
                 autoreset_mode(made)
             limit = time_limit(made)
@@ -63,11 +70,21 @@ class HostSource:
         finally:
             self.close(made)
         return Interface(
-            self.name, reader, writer, limit, on_host=True, by_name=self.by_name, masked=masked
+            self.name,
+            reader,
+            writer,
+            limit,
+            on_host=True,
+            by_name=self.by_name,
+            masked=masked,
+            latents=latents,
         )
 
-    def open(self, copies: int, *, exactly: bool = True) -> VectorDriver:
-        """So many copies, ready to be reset; a vector environment keeps its own number."""
+    def open(self, copies: int, *, exactly: bool = True, latent: str | None = None) -> VectorDriver:
+        """So many copies, ready to be reset; a vector environment keeps its own number.
+
+        `latent` names an entry of `info` that holds latent states.
+        """
         made = self._vector(copies) if self._limits else self._made()
         limit = self._limits[0] if self._limits else time_limit(made)
         if not isinstance(made, VectorEnv):
@@ -82,23 +99,27 @@ class HostSource:
                 f"many at a time; got {number}"
             )
         try:
-            return VectorDriver(self.name, made, limit=limit, step_timeout=self.step_timeout)
+            return VectorDriver(
+                self.name, made, limit=limit, step_timeout=self.step_timeout, latent=latent
+            )
         except ValueError:
             self.close(made)
             raise
 
-    def _is_masked(self, made: Any) -> bool:
-        """Whether the environment says which actions are allowed, by a method or by its `info`."""
-        if isinstance(made, gymnasium.Env) and mask_method(made) is not None:
-            return True
+    def _info(self, made: Any) -> dict[str, Any]:
+        """What a reset tells, with what the environment's method says of the actions allowed."""
         watchdog = None if self.step_timeout is None else Watchdog(self.step_timeout)
         try:
             reset = made.reset if watchdog is None else functools.partial(watchdog.call, made.reset)
             _, info = reset()
-            return MASK in info
+            if isinstance(made, VectorEnv):
+                # Entries of all copies, those that begin with _ saying which copies have them.
+                return {n: v[0] for n, v in info.items() if not n.startswith("_") and len(v)}
+            told = mask_method(made)
+            return dict(info) if told is None else {**info, MASK: told()}
         except (Exception, SystemExit):
             # It will be raised again, and told, where the environment is played in.
-            return False
+            return {}
         finally:
             if watchdog is not None:
                 watchdog.stop()
@@ -134,6 +155,15 @@ class HostSource:
                 f"this one returned {made!r}"
             )
         return made
+
+
+def _numbers(value: Any) -> int:
+    """How many numbers an entry of `info` holds; 0 if it holds anything else."""
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        return 0
+    return int(array.size) if array.dtype.kind in "biuf" else 0
 
 
 def source_of_id(

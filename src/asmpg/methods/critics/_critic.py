@@ -5,7 +5,7 @@ import abc
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Bool, Float, Key, Shaped
 
 from asmpg.experience import Experience
 from asmpg.methods.critics._value import MemoryValue, ReturnScale, rescale_output
@@ -17,6 +17,7 @@ from asmpg.policies import (
     Number,
     apply_layers,
     linear_layers,
+    with_observations,
 )
 
 
@@ -50,6 +51,10 @@ class Critic(eqx.Module):
     @abc.abstractmethod
     def rescaled(self, before: ReturnScale, after: ReturnScale) -> "Critic":
         """The same values in units of another scale."""
+
+    def having_seen(self, experience: Experience) -> "Critic":
+        """With its running statistics of observations brought up to date."""
+        return with_observations(self, experience.observations, experience.valid)
 
 
 class RecurrentCritic(Critic):
@@ -143,3 +148,90 @@ class MemoryCritic(Critic):
     def rescaled(self, before: ReturnScale, after: ReturnScale) -> "MemoryCritic":
         layers = rescale_output(self.value.layers, before, after)
         return MemoryCritic(eqx.tree_at(lambda value: value.layers, self.value, layers))
+
+
+class LatentCritic(Critic):
+    """`V(x_t, c_{t-1}, a_{t-1}, o_t)`: is shown the latent state `x_t` as well, in training only.
+
+    `x_t` is known before `(S_t, A_t)` is drawn, so as a baseline it leaves the gradient unbiased.
+    And as it says all that the past can say about what is to come, the value of the next step
+    stands for later rewards without the error that a critic on memories makes wherever one memory
+    may mean several latent states (Baisero and Amato, 2022; Lambrechts et al., 2025).
+    """
+
+    layers: Layers
+    encoding: Encoding
+    #: How latent states are shown: as observations are.
+    latents: Encoding
+
+    def __init__(
+        self,
+        *,
+        width: int,
+        memory_size: int,
+        encoding: Encoding,
+        latents: Encoding,
+        key: Key[Array, ""],
+    ):
+        """Two tanh layers of width `width`; `memory_size` is that of the policy's memory."""
+        size = encoding.action_size + encoding.observation_size + latents.observation_size
+        self.layers = linear_layers(key, memory_size + size, width, width, 1)
+        self.encoding = encoding
+        self.latents = latents
+
+    def start(self, num_environments: int) -> Float[Array, "N d"]:
+        return jnp.zeros((num_environments, 0))
+
+    def values(
+        self,
+        memory: Float[Array, "N d"],
+        experience: Experience,
+        distributions: ActionDistributions,
+    ) -> Values:
+        """Each from the latent state and the memory of the policy at that step."""
+        past = experience.past
+        assert experience.latents is not None
+        assert experience.next_latents is not None
+        now = self._value(
+            experience.latents,
+            distributions.before,
+            past.action,
+            past.first,
+            experience.observations,
+        )
+        following = self._value(
+            experience.next_latents,
+            distributions.after,
+            experience.actions,
+            jnp.zeros_like(experience.ended),
+            experience.next_observations,
+        )
+        return Values(now, following, memory)
+
+    def rescaled(self, before: ReturnScale, after: ReturnScale) -> "LatentCritic":
+        layers = rescale_output(self.layers, before, after)
+        return eqx.tree_at(lambda critic: critic.layers, self, layers)
+
+    def having_seen(self, experience: Experience) -> "LatentCritic":
+        assert experience.latents is not None
+        known = (
+            with_observations(self.encoding, experience.observations, experience.valid),
+            with_observations(self.latents, experience.latents, experience.valid),
+        )
+        return eqx.tree_at(lambda critic: (critic.encoding, critic.latents), self, known)
+
+    def _value(
+        self,
+        latent: Shaped[Array, "T N *latent"],
+        remembered: Float[Array, "T N m"],
+        action: Shaped[Array, "T N *action"],
+        first: Bool[Array, "T N"],
+        observation: Shaped[Array, "T N *observation"],
+    ) -> Float[Array, "T N"]:
+        real = self.layers[0].weight.dtype
+        done = self.encoding.action(action, real)
+        past = jnp.concatenate([jax.lax.stop_gradient(remembered).astype(real), done], axis=-1)
+        seen = self.encoding.observation(observation, real)
+        shown = self.latents.observation(latent, real)
+        past = jnp.where(first[..., None], 0, past)
+        return apply_layers(self.layers, jnp.concatenate([past, seen, shown], axis=-1))[..., 0]

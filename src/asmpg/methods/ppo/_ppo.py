@@ -18,10 +18,18 @@ from asmpg.interop import Interface
 from asmpg.methods._kernels import encoding_of
 from asmpg.methods._method import Method, Metrics, structure
 from asmpg.methods._rates import adam_by_kind
-from asmpg.methods.critics import Critic, MemoryCritic, MemoryValue, RecurrentCritic, ReturnScale
+from asmpg.methods.critics import (
+    Critic,
+    LatentCritic,
+    MemoryCritic,
+    MemoryValue,
+    RecurrentCritic,
+    ReturnScale,
+)
 from asmpg.methods.ppo._epochs import Batch, Passes, Trained, distributions_along, standardised
 from asmpg.policies import (
     Actor,
+    Categorical,
     Encoding,
     HistoryPolicy,
     Normaliser,
@@ -29,7 +37,7 @@ from asmpg.policies import (
     with_observations,
 )
 
-CriticKind = Literal["auto", "gru", "memory", "both"]
+CriticKind = Literal["auto", "gru", "memory", "both", "latent"]
 #: A critic of the user's own: called with the interface of the environment, the policy and a key.
 CriticFactory = Callable[[Interface, HistoryPolicy, Key[Array, ""]], Critic]
 #: Real observations are divided by this, unless told otherwise.
@@ -76,7 +84,9 @@ class PPO(Method[PPOLearner]):
 
     The `critic` is a recurrent network (`"gru"`), a network on the policy's own memory
     (`"memory"`), or a recurrent one that reads that as well (`"both"`); `"auto"` is `"both"` where
-    observations are finite, else `"gru"`. Its recurrent weights start orthogonal if
+    observations are finite, else `"gru"`. `"latent"` is shown the latent state of the environment
+    as well, which is used in training only: compiled environments have one, Gymnasium environments
+    put it into the entry `latent` of `info`. Its recurrent weights start orthogonal if
     `critic_orthogonal`, and `critic_keep_bias` is added to the bias of the gate that keeps its
     memory. A function of your own makes any other `Critic`.
 
@@ -111,6 +121,7 @@ class PPO(Method[PPOLearner]):
     entropy_coefficient: float = 0.0
     target_kl: float | None = None
     critic: CriticKind | CriticFactory = structure("auto")
+    latent: str = structure("latent")
     critic_width: int = structure(64)
     critic_orthogonal: bool = structure(False)
     critic_keep_bias: float = 0.0
@@ -150,7 +161,7 @@ class PPO(Method[PPOLearner]):
         if self.observation_scale is not None and self.normalise_observations:
             raise ValueError("observation_scale must be None for normalise_observations=True")
         if not callable(self.critic):
-            check_one_of("critic", self.critic, ("auto", "gru", "memory", "both"))
+            check_one_of("critic", self.critic, ("auto", "gru", "memory", "both", "latent"))
 
     @abc.abstractmethod
     def make_policy(self, interface: Interface, key: Key[Array, ""]) -> HistoryPolicy:
@@ -158,7 +169,8 @@ class PPO(Method[PPOLearner]):
 
     @property
     def collects(self) -> Rollouts:
-        return Rollouts(self.num_environments, self.rollout_steps)
+        latent = self.latent if self.critic == "latent" else None
+        return Rollouts(self.num_environments, self.rollout_steps, latent=latent)
 
     @property
     def return_discount(self) -> Number:
@@ -201,9 +213,10 @@ class PPO(Method[PPOLearner]):
         trained, metrics = self._passes().run(trained, batch, key, rate=self._rate(progress))
         updates = learner.updates + 1
         average = self._averaged(learner.average, trained.policy, updates)
-        policy, critic, average = with_observations(
-            (trained.policy, trained.critic, average), experience.observations, experience.valid
+        policy, average = with_observations(
+            (trained.policy, average), experience.observations, experience.valid
         )
+        critic = trained.critic.having_seen(experience)
         trained = eqx.tree_at(lambda part: (part.policy, part.critic), trained, (policy, critic))
         return PPOLearner(trained, average, scale, critic_memory, updates), metrics
 
@@ -238,9 +251,19 @@ class PPO(Method[PPOLearner]):
         }
         if kind == "memory":
             return MemoryCritic(MemoryValue(**options))
+        if kind == "latent":
+            return LatentCritic(**options, latents=self._latents(interface))
         return RecurrentCritic(
             **options, orthogonal=self.critic_orthogonal, keep_bias=self.critic_keep_bias
         )
+
+    def _latents(self, interface: Interface) -> Encoding:
+        """How the critic is shown latent states: one-hot, or normalised."""
+        space, head = interface.latent_space(self.latent), Categorical(1)
+        if isinstance(space, Discrete):
+            return Encoding(head, space.n)
+        size = len(space.low)
+        return Encoding(head, None, (1.0,) * size, Normaliser.unknown(size))
 
     def _evaluate(
         self, learner: PPOLearner, experience: Experience

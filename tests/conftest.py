@@ -13,8 +13,10 @@ from quick import QUICK
 
 install_import_hook("asmpg", "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))")
 
-# Most time goes into compiling programs that run once: their code need not be good.
+# Most time goes into compiling programs that run once, here and in the processes that tests start:
+# their code need not be good.
 jax.config.update("jax_disable_most_optimizations", True)
+os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"
 os.environ["XLA_FLAGS"] = " ".join(
     (
         os.environ.get("XLA_FLAGS", ""),

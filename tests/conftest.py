@@ -5,6 +5,9 @@ import os
 import tempfile
 from pathlib import Path
 
+# Before numpy and scipy are loaded: on small matrices threads cost more than they compute.
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+
 import jax
 import pytest
 from jaxtyping import config, install_import_hook
@@ -53,8 +56,10 @@ def optimisation(request):
         yield
         return
     jax.config.update("jax_disable_most_optimizations", False)
+    os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "0"
     yield
     jax.config.update("jax_disable_most_optimizations", True)
+    os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -12,7 +12,7 @@ import jax
 import pytest
 from jaxtyping import config, install_import_hook
 
-from quick import QUICK
+from quick import LONG, QUICK
 
 install_import_hook("asmpg", "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))")
 
@@ -43,10 +43,11 @@ _MANY_MAPPINGS = 40_000
 
 
 def pytest_collection_modifyitems(items):
-    """Mark what is quick."""
+    """Mark what is quick, and begin with what takes long."""
     for item in items:
         if item.path.as_posix().endswith(QUICK):
             item.add_marker(pytest.mark.quick)
+    items.sort(key=lambda item: not item.path.as_posix().endswith(LONG))
 
 
 @pytest.fixture(autouse=True)

@@ -46,9 +46,9 @@ def solver(request, monkeypatch):
         monkeypatch.setattr(module, "_MOST_FACTORISED", 0)
     if request.param == "iterated, sparse":
         monkeypatch.setattr(module, "_MOST_DENSE", 0)
-    module._value.clear_cache()
+    module._value.clear_cache()  # pyright: ignore[reportAttributeAccessIssue]
     yield
-    module._value.clear_cache()
+    module._value.clear_cache()  # pyright: ignore[reportAttributeAccessIssue]
 
 
 @functools.cache

@@ -31,7 +31,7 @@ quick: .venv/installed-dev
 
 unit: .venv/installed-dev
 	@echo "==> Running the tests"
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 ## The documentation as web pages, in build/docs.
 docs: .venv/installed-dev
@@ -40,7 +40,7 @@ docs: .venv/installed-dev
 
 ## How much of the package the tests run; tracing makes them take half as long again.
 coverage: .venv/installed-dev
-	$(BIN)/python -m pytest -n auto --dist loadfile --cov --cov-report term:skip-covered
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder --cov --cov-report term:skip-covered
 
 .venv/installed: pyproject.toml constraints.txt
 	@echo "==> Creating .venv and installing asmpg"

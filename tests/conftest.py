@@ -5,16 +5,21 @@ import os
 import tempfile
 from pathlib import Path
 
+# Before numpy and scipy are loaded: on small matrices threads cost more than they compute.
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+
 import jax
 import pytest
 from jaxtyping import config, install_import_hook
 
-from quick import QUICK
+from quick import LONG, QUICK
 
 install_import_hook("asmpg", "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))")
 
-# Most time goes into compiling programs that run once: their code need not be good.
+# Most time goes into compiling programs that run once, here and in the processes that tests start:
+# their code need not be good.
 jax.config.update("jax_disable_most_optimizations", True)
+os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"
 os.environ["XLA_FLAGS"] = " ".join(
     (
         os.environ.get("XLA_FLAGS", ""),
@@ -38,10 +43,11 @@ _MANY_MAPPINGS = 40_000
 
 
 def pytest_collection_modifyitems(items):
-    """Mark what is quick."""
+    """Mark what is quick, and begin with what takes long."""
     for item in items:
         if item.path.as_posix().endswith(QUICK):
             item.add_marker(pytest.mark.quick)
+    items.sort(key=lambda item: not item.path.as_posix().endswith(LONG))
 
 
 @pytest.fixture(autouse=True)
@@ -51,8 +57,10 @@ def optimisation(request):
         yield
         return
     jax.config.update("jax_disable_most_optimizations", False)
+    os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "0"
     yield
     jax.config.update("jax_disable_most_optimizations", True)
+    os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"
 
 
 @pytest.fixture(scope="module", autouse=True)

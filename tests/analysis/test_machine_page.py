@@ -162,7 +162,7 @@ def run(tmp_path_factory):
 
 
 def test_show_prints_the_machine_and_writes_files(run, tmp_path, capsys):
-    cli.main(["show", str(run), "--minimise", "--out", str(tmp_path / "pictures")])
+    cli.main(["show", str(run), "--minimise", "--episodes=1", "--out", str(tmp_path / "pictures")])
     told = capsys.readouterr().out
     assert told.startswith("CheeseMaze: ")
     assert "minimised" in told
@@ -175,7 +175,7 @@ def test_show_prints_the_machine_and_writes_files(run, tmp_path, capsys):
 
 
 def test_show_takes_the_seed_it_is_told(run, capsys):
-    cli.main(["show", str(run), "--seed", str(SEEDS[1]), "--words"])
+    cli.main(["show", str(run), "--seed", str(SEEDS[1]), "--words", "--episodes=1"])
     assert "Plays " in capsys.readouterr().out
     text = (run / "machine.html").read_text()
     assert f"seed {SEEDS[1]}" in text

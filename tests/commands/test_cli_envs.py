@@ -1,8 +1,8 @@
 """`asmpg envs` tells people and machines what the environments are and what can be reached."""
 
-import functools
 import itertools
 import json
+import os
 import re
 import subprocess
 import sys
@@ -27,7 +27,10 @@ NAMES = [
 def listing():
     """What a user gets, from a process of its own."""
     done = subprocess.run(
-        [sys.executable, "-m", "asmpg.cli", "envs", "--json"], capture_output=True, check=True
+        [sys.executable, "-m", "asmpg.cli", "envs", "--json"],
+        env={**os.environ, "JAX_DISABLE_MOST_OPTIMIZATIONS": "0"},
+        capture_output=True,
+        check=True,
     )
     return {entry["name"]: entry for entry in json.loads(done.stdout)}
 
@@ -77,10 +80,17 @@ def test_values_of_the_real_valued_environments(listing):
         assert cart_pole[kind]["discounted"] == pytest.approx(86.602033, abs=1e-6)
 
 
-@pytest.mark.long_running
-def test_one_environment_in_detail_with_pictures(capsys, tmp_path, monkeypatch):
-    search = functools.partial(best_stochastic_memoryless, restarts=1)
+@pytest.fixture
+def short_search(monkeypatch):
+    def search(model, **options):
+        return best_stochastic_memoryless(model, **options | {"restarts": 1})
+
     monkeypatch.setattr("asmpg.exact._yardsticks.best_stochastic_memoryless", search)
+
+
+@pytest.mark.usefixtures("short_search")
+@pytest.mark.long_running
+def test_one_environment_in_detail_with_pictures(capsys, tmp_path):
     (tmp_path / "yardsticks.png").write_text("that of all environments")
     main(["envs", "CheeseMaze", "--pictures", str(tmp_path)])
     shown = capsys.readouterr().out
@@ -107,6 +117,8 @@ def test_an_unknown_name_is_a_usage_error(capsys):
     assert error.count("\n") == 1
 
 
+@pytest.mark.usefixtures("short_search")
+@pytest.mark.long_running
 def test_a_pomdp_file_is_shown_with_its_names_and_its_own_discount(capsys, tmp_path):
     """Walk five steps and turn, knowing the way half of the time: 1.9131876 at its 0.9."""
     main(["envs", "tmaze5.pomdp", "--pictures", str(tmp_path)])

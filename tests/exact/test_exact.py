@@ -106,7 +106,7 @@ def test_exact_gradient_agrees_with_finite_differences(name, criterion):
 @pytest.mark.parametrize(("name", "reached"), [("CheeseMaze", 0.9674), ("MachineRepair", 49.6)])
 def test_gradient_ascent_finds_the_best_controller_with_eight_states(name, reached):
     model = make_finite(name).model
-    found = best_controller(model, num_states=8, restarts=4)
+    found = best_controller(model, num_states=8, restarts=2)
     assert found.returns.discounted >= reached
     optimum = REFERENCE_VALUES[name]["history_optimal"][0]
     assert found.restart_values.max() <= optimum + 1e-6

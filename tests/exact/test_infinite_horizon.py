@@ -1,5 +1,7 @@
 """The infinite horizon is the limit of the finite one, however the linear system is solved."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -44,25 +46,32 @@ def solver(request, monkeypatch):
         monkeypatch.setattr(module, "_MOST_FACTORISED", 0)
     if request.param == "iterated, sparse":
         monkeypatch.setattr(module, "_MOST_DENSE", 0)
-    jax.clear_caches()
+    module._value.clear_cache()  # pyright: ignore[reportAttributeAccessIssue]
     yield
-    jax.clear_caches()
+    module._value.clear_cache()  # pyright: ignore[reportAttributeAccessIssue]
 
 
-@pytest.mark.usefixtures("solver")
-@pytest.mark.parametrize("name", MODELS)
-def test_value_and_gradient_are_the_limits_of_the_finite_horizon(name):
+@functools.cache
+def finite_horizon(name):
+    """The policy, its tables, its value and gradient over a horizon that is as good as infinite."""
     model = MODELS[name]()
     with jax.enable_x64(True):
         policy = policy_for(model)
         tables = policy.tabulate()
         returns = exact_returns(model, tables, horizon=FAR, discount=DISCOUNT)
-        expected, slope = exact_gradient(model, policy, horizon=FAR, discount=DISCOUNT)
+        value, slope = exact_gradient(model, policy, horizon=FAR, discount=DISCOUNT)
+    return model, policy, tables, float(returns.discounted), float(value), slope
+
+
+@pytest.mark.usefixtures("solver")
+@pytest.mark.parametrize("name", MODELS)
+def test_value_and_gradient_are_the_limits_of_the_finite_horizon(name):
+    model, policy, tables, returned, expected, slope = finite_horizon(name)
     assert infinite_horizon_value(model, tables, discount=DISCOUNT) == pytest.approx(
-        float(returns.discounted), rel=1e-10, abs=1e-12
+        returned, rel=1e-10, abs=1e-12
     )
     value, gradient = infinite_horizon_gradient(model, policy, discount=DISCOUNT)
-    assert value == pytest.approx(float(expected), rel=1e-10, abs=1e-12)
+    assert value == pytest.approx(expected, rel=1e-10, abs=1e-12)
     for mine, other in zip(jax.tree.leaves(gradient), jax.tree.leaves(slope), strict=True):
         np.testing.assert_allclose(mine, np.asarray(other), rtol=1e-7, atol=1e-9)
 

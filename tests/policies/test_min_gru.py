@@ -28,18 +28,20 @@ def example(encoding=None):
 
 
 def by_steps(encoder, hidden, observations, actions, first):
-    memories, features = [], []
-    for row in zip(observations, actions, first, strict=True):
+    def step(hidden, row):
         hidden, seen = encoder.step(hidden, *row)
-        memories.append(hidden)
-        features.append(seen)
-    return jnp.stack(memories), jnp.stack(features)
+        return hidden, (hidden, seen)
+
+    return jax.lax.scan(step, hidden, (observations, actions, first))[1]
+
+
+along = eqx.filter_jit(MinGRUEncoder.along)
 
 
 @pytest.mark.parametrize("encoding", [Encoding(3, 4), Encoding(3, None, (0.5, 2.0))])
 def test_along_is_step_by_step(encoding):
     encoder, arguments = example(encoding)
-    found, expected = encoder.along(*arguments), by_steps(encoder, *arguments)
+    found, expected = along(encoder, *arguments), eqx.filter_jit(by_steps)(encoder, *arguments)
     for one, other in zip(found, expected, strict=True):
         assert one.dtype == jnp.float64
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-10)
@@ -83,19 +85,19 @@ def test_recurrence_is_the_one_of_the_paper():
         memory = np.where(begins[:, None], 0, memory)
         memory = (1 - update) * memory + update * positive
         expected.append(memory)
-    found, _ = encoder.along(hidden, observations, actions, first)
+    found, _ = along(encoder, hidden, observations, actions, first)
     np.testing.assert_allclose(found[..., :WIDTH], expected, rtol=0, atol=1e-10)
 
 
 def test_an_episode_that_starts_forgets():
     encoder, (hidden, observations, actions, _) = example()
     first = jnp.zeros((STEPS, PLACES), bool).at[3].set(True)
-    along, _ = encoder.along(hidden, observations, actions, first)
-    other, _ = encoder.along(hidden + 1, observations, (actions + 1) % 3, first)
-    fresh, _ = encoder.along(0 * hidden, observations[3:], actions[3:], first[3:])
-    np.testing.assert_allclose(along[3:], fresh, rtol=0, atol=1e-10)
-    np.testing.assert_allclose(along[3], other[3], rtol=0, atol=1e-10)
-    assert np.abs(along[2] - other[2]).max() > 0.01
+    found, _ = along(encoder, hidden, observations, actions, first)
+    other, _ = along(encoder, hidden + 1, observations, (actions + 1) % 3, first)
+    fresh, _ = along(encoder, 0 * hidden, observations[3:], actions[3:], first[3:])
+    np.testing.assert_allclose(found[3:], fresh, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(found[3], other[3], rtol=0, atol=1e-10)
+    assert np.abs(found[2] - other[2]).max() > 0.01
 
 
 def test_what_is_learned_from_is_what_was_played():
@@ -106,6 +108,7 @@ def test_what_is_learned_from_is_what_was_played():
         lambda policy: policy.layers[-1].weight, policy, 1000 * policy.layers[-1].weight
     )
     actor = policy.actor()
+    act = eqx.filter_jit(actor.act)
     uniforms = jax.random.uniform(jax.random.key(3), (8, 2))
     observations = jax.random.randint(jax.random.key(4), (8,), 0, 4)
     memory = start = actor.start(jax.random.key(0))
@@ -114,12 +117,12 @@ def test_what_is_learned_from_is_what_was_played():
         if time == 5:
             memory = actor.start(jax.random.key(0))
         past.append((memory.action, memory.time))
-        memory = actor.act(memory, seen, jnp.zeros(()), numbers)
+        memory = act(memory, seen, jnp.zeros(()), numbers)
         actions.append(memory.action)
         remembered.append(memory.hidden)
     before, times = (jnp.stack(each)[:, None] for each in zip(*past, strict=True))
     rows = AgentMemory(jnp.zeros_like(before), before, times)
-    found = policy.distributions(
+    found = eqx.filter_jit(policy.distributions)(
         jax.tree.map(lambda leaf: leaf[None], start),
         rows,
         observations[:, None],

@@ -12,10 +12,10 @@ SHORT = {
         ["--steps", "2000", "--num-states", "2"],
         "What it remembers, and what it does then",
     ),
-    "custom_environment": (["--steps", "5000"], "Mean return of 100 episodes"),
-    "own_kernel": (["--steps", "2000"], "without memory it is 0"),
+    "custom_environment": (["--steps", "1000"], "Mean return of 100 episodes"),
+    "own_kernel": (["--steps", "1000"], "without memory it is 0"),
     "own_executor": (["--steps", "2000"], "report.html"),
-    "compare_methods": (["--steps", "2000", "--seeds", "2", "--out", "curves.png"], "curves.png"),
+    "compare_methods": (["--steps", "1000", "--seeds", "2", "--out", "curves.png"], "curves.png"),
 }
 
 

@@ -44,7 +44,7 @@ def test_a_file_of_ones_own(tmp_path):
     mine = load_study(str(path))
     assert (mine.name, mine.seeds, mine.entry("ais-kl").method) == ("mine", (1952, 5235), "ais-kl")
     jobs = {job.name: job.config for job in mine.jobs()}
-    assert jobs["CheeseMaze/two"].steps == 400_000
+    assert jobs["CheeseMaze/two"].steps == 100_000
     assert jobs["CheeseMaze/two"].environment_options == {"max_steps": 20}
     assert jobs["CheeseMaze/ais-kl"].evaluation_steps == tuple(range(0, 501, 50))
     assert read_study(mine.to_dict(), name="other") == mine

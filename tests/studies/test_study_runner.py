@@ -322,7 +322,7 @@ def _workers(path):
 @pytest.mark.usefixtures("yardsticks")
 def test_a_failed_job_is_listed_and_the_rest_reported(tmp_path, capsys, monkeypatch):
     path, out = tmp_path / "tiny.toml", tmp_path / "out"
-    path.write_text(re.sub("400_000", "1_000", TINY))
+    path.write_text(re.sub("100_000", "1_000", TINY))
     spoiled = out / "runs" / "CheeseMaze" / "three" / "config.json"
     real, submit = LocalExecutor.submit, []
 

@@ -1,4 +1,4 @@
-"""Which tests are quick."""
+"""Which tests are quick, and which take longest."""
 
 #: What `make check` runs: files that take seconds, from every floor of the house.
 QUICK = (
@@ -10,4 +10,20 @@ QUICK = (
     "studies/test_study_files.py",
     "analysis/test_study_statistics.py",
     "promises/test_rooms.py",
+)
+
+#: Files that take half a minute and more, handed out first: one of them at the end would leave the
+#: other cores idle.
+LONG = (
+    "promises/test_docs.py",
+    "training/test_memory_probes.py",
+    "training/test_flagship.py",
+    "policies/test_window.py",
+    "exact/test_real_yardsticks.py",
+    "studies/test_study_runner.py",
+    "theory/test_verify.py",
+    "training/test_host_training.py",
+    "promises/test_objects.py",
+    "methods/test_ppo.py",
+    "promises/test_examples.py",
 )

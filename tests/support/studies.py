@@ -10,7 +10,7 @@ from asmpg.studies import StudyFolder, best_episodes, read_study
 TINY = """
 environments = ["CheeseMaze"]
 seeds = 2
-steps = 400_000
+steps = 100_000
 evaluate_every = 500
 evaluation_episodes = 10
 

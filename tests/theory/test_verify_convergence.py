@@ -121,7 +121,7 @@ def test_almost_surely(runs):
 
 
 def test_rate():
-    far = experiment(1, horizon=1, discount=1.0, updates=(2000, 10_000), runs=8)
+    far = experiment(1, horizon=1, discount=1.0, updates=(1000, 5000), runs=8)
     averages = far.averages(expected_step_size)
     assert rate(far, averages).verdict == "holds"
     assert rate(far, averages, exponent=-1.0).verdict == "fails"

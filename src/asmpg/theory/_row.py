@@ -94,7 +94,7 @@ QUICK = Effort(
     climb_steps=200,
     starts=8,
     updates=(10, 100, 1000),
-    rate_updates=(2000, 10_000),
+    rate_updates=(1000, 5000),
     runs=20,
 )
 FULL = Effort(

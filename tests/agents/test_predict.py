@@ -12,7 +12,7 @@ from gymnasium import spaces
 from gymnasium.vector.utils import concatenate, create_empty_array
 
 from asmpg.agents import Agent, load
-from asmpg.agents._agent import Recipe
+from asmpg.agents._recipe import Recipe
 from asmpg.environments import Box, Discrete
 from asmpg.exact import exact_returns
 from asmpg.interop import IntegerWriter, Interface

@@ -1,8 +1,7 @@
 """What a user holds after training: a policy that acts, with its memory handed in and out."""
 
-import dataclasses
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
@@ -23,12 +22,12 @@ from asmpg.agents._arguments import (
     reward_batch,
     start_batch,
 )
+from asmpg.agents._recipe import Recipe
 from asmpg.agents.machine import Machine, Setting
 from asmpg.agents.machine.exports import network_of, write_network
 from asmpg.environments import AbstractFiniteEnvironment, Environment, Space
 from asmpg.exact import num_windows
-from asmpg.interop import ActionWriter, IntegerWriter, Interface, writer_of
-from asmpg.methods import Method
+from asmpg.interop import ActionWriter, IntegerWriter, writer_of
 from asmpg.policies import Actor, ASMPolicy, FilteredPolicy, HistoryPolicy, WindowPolicy, actor
 from asmpg.runs import RunConfig, save_checkpoint
 
@@ -36,52 +35,8 @@ if TYPE_CHECKING:
     from asmpg.training import TrainingResult
 
 
-_FORMAT = "asmpg agent 1"
 #: That of values, where no method says otherwise.
 _DISCOUNT = 0.99
-
-
-@dataclasses.dataclass(frozen=True)
-class Recipe:
-    """The configuration of the run that an agent is from, and the interface of its environment."""
-
-    config: RunConfig
-    interface: Interface
-
-    @property
-    def method(self) -> Method[Any]:
-        """What has learned."""
-        return self.config.make_method()
-
-    def environment(self) -> Environment[Any] | None:
-        """That of the run; `None` if it is stepped on the host, or cannot be made again."""
-        known = self.interface.by_name or not isinstance(self.config.environment, str)
-        if self.interface.on_host or not known:
-            return None
-        try:
-            return self.config.resolve(trust=False).environment
-        except ValueError:
-            # Registered under a name that is not registered here.
-            return None
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON can hold it."""
-        return {
-            "format": _FORMAT,
-            "config": self.config.to_dict(),
-            "interface": self.interface.to_dict(),
-        }
-
-    @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> "Recipe":
-        """The opposite of `to_dict`; a `ValueError` if it is of another kind."""
-        if stored.get("format") != _FORMAT:
-            raise ValueError(f"it is not of the format {_FORMAT!r}")
-        try:
-            config = RunConfig.from_dict(stored["config"])
-            return cls(config, Interface.from_dict(stored["interface"]))
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"its configuration cannot be read: {error}") from None
 
 
 class Agent:

@@ -10,7 +10,8 @@ import jax
 from asmpg._support.checks import check_one_of
 from asmpg._support.errors import CheckpointError
 from asmpg._support.files import naming
-from asmpg.agents._agent import Agent, Recipe
+from asmpg.agents._agent import Agent
+from asmpg.agents._recipe import Recipe
 from asmpg.environments import Discrete
 from asmpg.interop import Interface
 from asmpg.methods import Method

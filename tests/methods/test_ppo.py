@@ -259,7 +259,7 @@ def test_critics_start_as_asked_for(method):
         ({"minibatches": 3}, "minibatches must divide num_environments, 8, got 3"),
         ({"minibatches": 9}, r"minibatches must be an integer in \[1, 8\], got 9"),
         ({"gae_lambda": 1.5}, r"gae_lambda must be a number in \[0, 1\], got 1.5"),
-        ({"critic": "lstm"}, "critic must be one of auto, gru, memory, both, got 'lstm'"),
+        ({"critic": "lstm"}, "critic must be one of auto, gru, memory, both, latent, got 'lstm'"),
         ({"act_by": "guessing"}, "act_by must be one of sampling, filtering, got 'guessing'"),
         ({"num_states": 0}, r"num_states must be an integer in \[1, 10000\], got 0"),
         ({"rollout_steps": 0}, "rollout_steps must be an integer of at least 1, got 0"),

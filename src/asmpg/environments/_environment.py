@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 State = TypeVar("State")
 Observation = Shaped[Array, "*observation"]
-Action = Shaped[Array, "*action"] | int | np.integer[Any]
+Action = Shaped[Array | np.ndarray, "*action"] | int | np.integer[Any]
 #: Rewards over steps, all episodes together; or the mean return of an episode.
 Score = Literal["reward_per_step", "undiscounted_return"]
 

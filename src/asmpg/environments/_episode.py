@@ -60,7 +60,7 @@ def random_episode(environment: Environment[Any], *, seed: int, steps: int) -> E
     episode = Episode([state], [np.asarray(observation)])
     while episode.steps < min(steps, environment.max_steps) and not episode.terminated:
         key, state, observation, action, reward, terminated = step(key, state)
-        played = np.asarray(action)[()]
+        played = int(action) if action.ndim == 0 else np.asarray(action)
         episode.append(state, np.asarray(observation), played, float(reward), bool(terminated))
     episode.truncated = episode.steps == environment.max_steps and not episode.terminated
     return episode

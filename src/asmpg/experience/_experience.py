@@ -164,7 +164,9 @@ class Experience(eqx.Module):
     def finite(self) -> Bool[Array, ""]:
         """Whether no observation and no reward is infinite or NaN, and some action allowed."""
         finite = all_finite((self.observations, self.rewards))
-        return finite if self.masks is None else finite & self.masks.any(axis=-1).all()
+        if self.masks is None:
+            return finite
+        return finite & (self.masks.any(axis=-1) | ~self.valid).all()
 
 
 def all_finite(tree: Any) -> Bool[Array, ""]:

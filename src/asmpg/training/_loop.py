@@ -287,7 +287,8 @@ class _Loop:
             if not (finite and math.isfinite(row[f"{program.objective}_return"])):
                 return TrainingError(
                     f"{program.interface.name}, seed {row['seed']}: a reward, an "
-                    f"observation or a gradient was not a finite number by step {row['steps']}"
+                    f"observation or a gradient was not a finite number, or an action mask allowed "
+                    f"nothing, by step {row['steps']}"
                 )
         improved = []
         for place, (seat, row) in enumerate(zip(batch.seats, rows, strict=True)):

@@ -71,10 +71,16 @@ def test_memoryless_policies_are_asm_policies(name):
         )
 
 
-@pytest.mark.parametrize("name", REFERENCE_VALUES)
-@pytest.mark.parametrize("criterion", ["discounted", "undiscounted", "reward_per_step"])
+@pytest.mark.parametrize(
+    ("name", "criterion"),
+    [
+        *((name, "discounted") for name in REFERENCE_VALUES),
+        ("CheeseMaze", "undiscounted"),
+        ("CheeseMaze", "reward_per_step"),
+    ],
+)
 def test_exact_gradient_agrees_with_finite_differences(name, criterion):
-    """Central differences with step 1e-5 along five random directions, to 1e-6, float64."""
+    """Central differences with step 1e-5 along two random directions, to 1e-6, float64."""
     model = make_finite(name).model
     sizes = {"num_states": 3, "num_actions": model.num_actions}
     with jax.enable_x64(True):
@@ -87,7 +93,7 @@ def test_exact_gradient_agrees_with_finite_differences(name, criterion):
             return exact_gradient(model, policy, criterion=criterion, horizon=H, discount=GAMMA)
 
         _, gradient = value_and_gradient(policy)
-        for seed in range(5):
+        for seed in range(2):
             direction = TabularPolicy(
                 key=jax.random.key(100 + seed), num_observations=model.num_observations, **sizes
             )
@@ -103,10 +109,12 @@ def test_exact_gradient_agrees_with_finite_differences(name, criterion):
             assert float(difference / 2e-5) == pytest.approx(float(slope), abs=1e-6)
 
 
-@pytest.mark.parametrize(("name", "reached"), [("CheeseMaze", 0.9674), ("MachineRepair", 49.6)])
-def test_gradient_ascent_finds_the_best_controller_with_eight_states(name, reached):
+@pytest.mark.parametrize(
+    ("name", "reached", "restarts"), [("CheeseMaze", 0.9674, 2), ("MachineRepair", 49.6, 1)]
+)
+def test_gradient_ascent_finds_the_best_controller_with_eight_states(name, reached, restarts):
     model = make_finite(name).model
-    found = best_controller(model, num_states=8, restarts=2)
+    found = best_controller(model, num_states=8, restarts=restarts)
     assert found.returns.discounted >= reached
     optimum = REFERENCE_VALUES[name]["history_optimal"][0]
     assert found.restart_values.max() <= optimum + 1e-6
@@ -146,7 +154,7 @@ def test_memoryless_search_reports_the_policy_it_found():
         criteria=("discounted",),
         horizon=H,
         discount=GAMMA,
-        restarts=4,
+        restarts=2,
     )
     np.testing.assert_allclose(policy.sum(axis=1), 1.0)
     assert policy[0, 1] == pytest.approx(0.1816, abs=1e-4)

@@ -1,6 +1,6 @@
 """Sampled episodes agree with the exact values: the simulator and the solver check each other.
 
-20,000 episodes each, seed 0; the mean must lie within 4 standard errors of the exact value.
+5,000 episodes each, seed 0; the mean must lie within 4 standard errors of the exact value.
 """
 
 import equinox as eqx
@@ -17,7 +17,7 @@ from finite import make_finite
 
 pytestmark = pytest.mark.long_running
 
-EPISODES, HORIZON, DISCOUNT = 20_000, 200, 0.99
+EPISODES, HORIZON, DISCOUNT = 5_000, 200, 0.99
 CONTROLLERS = {
     "CheeseMaze": cheese_maze_controller,
     "HallwayNavigation": hallway_controller,
@@ -30,9 +30,6 @@ def policy_tables(name, kind):
     model = make_finite(name).model
     if kind == "controller":
         return CONTROLLERS[name]()
-    if kind == "random":
-        shape = (model.num_observations, model.num_actions)
-        return KernelTables.memoryless(np.full(shape, 1 / model.num_actions))
     if kind == "memoryless":
         ones = np.ones(model.num_actions)
         rows = np.random.default_rng(0).dirichlet(ones, model.num_observations)
@@ -45,8 +42,13 @@ def policy_tables(name, kind):
     ).tabulate()
 
 
-@pytest.mark.parametrize("kind", ["random", "memoryless", "controller", "joint"])
-@pytest.mark.parametrize("name", CONTROLLERS)
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        *((name, kind) for name in CONTROLLERS for kind in ("memoryless", "controller")),
+        ("CheeseMaze", "joint"),
+    ],
+)
 def test_sampled_returns_agree_with_the_exact_ones(name, kind):
     env, tables = make_finite(name), policy_tables(name, kind)
     exact = exact_returns(env.model, tables, horizon=HORIZON, discount=DISCOUNT)

@@ -17,12 +17,13 @@ from runs import timeless
 
 SMALL = {
     "num_states": 2,
-    "num_environments": 4,
+    "num_environments": 2,
     "rollout_steps": 16,
-    "epochs": 2,
+    "epochs": 1,
+    "minibatches": 1,
     "averaging": None,
 }
-RUN = {"steps": 128, "evaluate_every": 64, "evaluation_episodes": 5, "progress": False}
+RUN = {"steps": 64, "evaluate_every": 32, "evaluation_episodes": 5, "progress": False}
 
 
 class Mine(asmpg.ASMPPO):
@@ -94,11 +95,12 @@ def test_a_method_that_json_cannot_hold_is_handed_in_again(run):
 
 def test_a_registered_method_has_a_name_everywhere(tmp_path, monkeypatch):
     monkeypatch.setattr("asmpg.methods._registry.PRESETS", PRESETS)
+    options = SMALL | {"critic": "memory"}
     with contextlib.suppress(ValueError):
-        register_method("mine", Mine, options=SMALL, steps=128, evaluate_every=64)
+        register_method("mine", Mine, options=options, steps=64, evaluate_every=32)
     try:
         by_name = asmpg.RunConfig("CheeseMaze", method="mine", evaluation_episodes=5, seeds=(1952,))
-        assert (by_name.steps, by_name.evaluate_every) == (128, 64)
+        assert (by_name.steps, by_name.evaluate_every) == (64, 32)
         result = asmpg.train(by_name, tmp_path / "run", progress=False)
         assert asmpg.load(tmp_path / "run").num_states == 2
         assert result.config.to_dict()["method_options"]["bonus"] == 0.5
@@ -137,16 +139,24 @@ def test_other_numbers_are_not_compiled_anew(compilations):
     assert not compilations
 
 
+#: Two methods that differ in a number.
+PAIR = [asmpg.ASMPPO(**SMALL, critic="memory", table_learning_rate=rate) for rate in (0.01, 0.1)]
+
+
+@pytest.fixture(scope="module")
+def each_alone():
+    return [method.learn(MAZE, seeds=(1, 2), **RUN) for method in PAIR]
+
+
 @pytest.mark.parametrize("in_one_program", [False, True])
-def test_methods_that_differ_in_numbers_are_trained_together(tmp_path, monkeypatch, in_one_program):
+def test_methods_that_differ_in_numbers_are_trained_together(
+    tmp_path, monkeypatch, each_alone, in_one_program
+):
     """As each alone; batched by `vmap`, as on a GPU, up to rounding."""
     monkeypatch.setattr("asmpg.training._loop._in_one_program", lambda: in_one_program)
-    options = {"critic": "memory", **SMALL}
-    methods = [asmpg.ASMPPO(**options, table_learning_rate=rate) for rate in (0.01, 0.1)]
-    together = asmpg.learn(methods, MAZE, seeds=(1, 2), out=tmp_path / "both", **RUN)
+    together = asmpg.learn(PAIR, MAZE, seeds=(1, 2), out=tmp_path / "both", **RUN)
     assert [agent.result.folder.name for agent in together] == ["0", "1"]
-    for method, agent in zip(methods, together, strict=True):
-        alone = method.learn(MAZE, seeds=(1, 2), **RUN)
+    for alone, agent in zip(each_alone, together, strict=True):
         for row, expected in zip(agent.result.rows, alone.result.rows, strict=True):
             assert row["exact_discounted"] == pytest.approx(expected["exact_discounted"], rel=1e-3)
     first, second = (agent.result.rows[-1]["exact_discounted"] for agent in together)

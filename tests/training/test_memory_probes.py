@@ -28,11 +28,11 @@ def test_solved_by_default_options(probe):
 
 
 def test_solved_by_the_fewest_agent_states_without_a_window():
-    """The paper's policy, of two agent states that are the answer; one of two seeds."""
+    """The paper's policy, of two agent states that are the answer."""
     probe = next(probe for probe in PROBES if probe.label == "repeat after 5")
     options = {"num_states": probe.fewest_states, "window": 0}
-    values = probe.values(train(probe.config(seeds=2, options=options)))
-    assert max(values) >= probe.threshold
+    values = probe.values(train(probe.config(seeds=1, options=options)))
+    assert min(values) >= probe.threshold
 
 
 @pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.label)
@@ -44,7 +44,7 @@ def test_out_of_reach_without_memory(probe):
         criteria=["undiscounted"],
         horizon=environment.max_steps,
         discount=0.99,
-        restarts=3,
+        restarts=1,
     )
     assert found.undiscounted == pytest.approx(probe.without_memory, abs=0.01)
 

@@ -87,7 +87,9 @@ def test_an_episode_is_judged_by_itself(method):
     )
     histories, other = random_histories(), random_histories(1)
     # The second episode of the first column comes first, and others later.
-    for rows, others in zip(jax.tree.leaves(histories)[:2], jax.tree.leaves(other)[:2], strict=True):
+    for rows, others in zip(
+        jax.tree.leaves(histories)[:2], jax.tree.leaves(other)[:2], strict=True
+    ):
         others[:3, 0], others[:5, 1] = rows[3:, 0], rows[:5, 1]
     together, apart = (PolicyTeacher(policy).labels(each) for each in (histories, other))
     np.testing.assert_allclose(together.sum(axis=-1), 1, rtol=1e-5)

@@ -80,12 +80,12 @@ def test_a_finite_state_controller_is_recovered():
         window=0,
         method_options=SMALL,
         progress=False,
-        **QUICK | {"sequences": 32, "sequence_steps": 128, "epochs": 100},
+        **QUICK | {"sequences": 32, "sequence_steps": 64, "epochs": 60},
     )
     stage = Stage(resolve("Tiger", {}), sequences=16, steps=64)
     histories = stage.histories(FilteredPolicy(teacher.policy), 77)
     wanted, found = (
-        np.exp(log_probabilities(FilteredPolicy(agent.policy), histories))
+        np.exp(eqx.filter_jit(log_probabilities)(FilteredPolicy(agent.policy), histories))
         for agent in (teacher, student)
     )
     memoryless = np.zeros_like(wanted)
@@ -111,6 +111,7 @@ def distilled(tmp_path_factory):
         "CheeseMaze",
         environment_options={"max_steps": 20},
         num_states=3,
+        window=0,
         finetune=40,
         seeds=(7, 8),
         out=out,

@@ -2,12 +2,13 @@
 
 import itertools
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from asmpg.distillation import Examples, Histories, PolicyTeacher, log_probabilities, loss
+from asmpg.distillation import Examples, Histories, PolicyTeacher, loss
 from asmpg.environments import make
 from asmpg.interop import Interface
 from asmpg.methods import ASMPPO, GRUPPO, MemorylessPPO, MinGRUPPO
@@ -26,6 +27,11 @@ def random_histories(seed=0, *, num_observations=2, num_actions=3):
     )
 
 
+@eqx.filter_jit
+def kernels(policy, memory, observation):
+    return policy.log_nu(memory, observation), policy.log_phi(memory, observation)
+
+
 def enumerated(policy, observations, actions):
     """`p(a | o_1:t, a_1:t-1)` by adding up all sequences of agent states."""
     length, states = len(actions), range(policy.num_states)
@@ -34,8 +40,8 @@ def enumerated(policy, observations, actions):
         weight, memory = 1.0, AgentMemory.empty()
         for step, state in enumerate(path):
             observation = jnp.asarray(observations[step])
-            weight *= np.exp(policy.log_nu(memory, observation)[state])
-            phi = np.exp(policy.log_phi(memory, observation)[state])
+            nu, phi = (np.exp(logs[state]) for logs in kernels(policy, memory, observation))
+            weight *= nu
             if step < length - 1:
                 weight *= phi[actions[step]]
                 memory = AgentMemory(*(jnp.asarray(n) for n in (state, actions[step], step + 1)))
@@ -52,7 +58,7 @@ def test_the_loss_is_the_cross_entropy_by_enumeration():
     histories = random_histories()
     histories.valid[4, 0] = False
     labels = np.random.default_rng(3).dirichlet(np.ones(3), size=TIME.shape)
-    found = loss(FilteredPolicy(policy), Examples(histories, labels))
+    found = eqx.filter_jit(loss)(FilteredPolicy(policy), Examples(histories, labels))
     terms = []
     for row, column in zip(*np.nonzero(histories.valid), strict=True):
         begin = row - TIME[row, column]
@@ -79,16 +85,17 @@ def test_an_episode_is_judged_by_itself(method):
     policy = jax.tree.map(
         lambda leaf: leaf + 0.5 * jax.random.normal(jax.random.key(1), leaf.shape), policy
     )
-    histories = random_histories()
-    together = PolicyTeacher(policy).labels(histories)
+    histories, other = random_histories(), random_histories(1)
+    # The second episode of the first column comes first, and others later.
+    for rows, others in zip(
+        jax.tree.leaves(histories)[:2], jax.tree.leaves(other)[:2], strict=True
+    ):
+        others[:3, 0], others[:5, 1] = rows[3:, 0], rows[:5, 1]
+    together, apart = (PolicyTeacher(policy).labels(each) for each in (histories, other))
     np.testing.assert_allclose(together.sum(axis=-1), 1, rtol=1e-5)
-    second = jax.tree.map(lambda leaf: leaf[3:, :1], histories)
-    np.testing.assert_allclose(
-        np.exp(log_probabilities(policy, second)), together[3:, :1], rtol=1e-5
-    )
+    np.testing.assert_allclose(apart[:3, 0], together[3:, 0], rtol=1e-5)
     # What comes later changes nothing of what came before.
-    cut = jax.tree.map(lambda leaf: leaf[:5], histories)
-    np.testing.assert_allclose(np.exp(log_probabilities(policy, cut)), together[:5], rtol=1e-5)
+    np.testing.assert_allclose(apart[:5, 1], together[:5, 1], rtol=1e-5)
 
 
 def test_a_deterministic_teacher_names_its_most_probable_action():

@@ -13,12 +13,21 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import asmpg
 from asmpg.environments import Environment, make
-from asmpg.methods import ASMPPO, GRUPPO
+from asmpg.methods import ASMPPO, GRUPPO, MemorylessPPO
 from asmpg.methods.critics import LatentCritic
 from asmpg.policies import AgentMemory, FilteredPolicy, FilterMemory, TabularPolicy
 from learning import improve, initialise
 
 STATES, ACTIONS, OBSERVATIONS, HORIZON = 2, 2, 2, 3
+QUICK = {"steps": 64, "seeds": (0,), "evaluation_episodes": 2, "progress": False}
+SMALL = {
+    "critic": "latent",
+    "num_environments": 2,
+    "rollout_steps": 16,
+    "epochs": 1,
+    "minibatches": 1,
+    "critic_width": 4,
+}
 
 
 def every_trajectory():
@@ -65,9 +74,10 @@ def test_as_a_baseline_it_leaves_the_gradient_as_it_is(x64):
         return jnp.sum(probability * weights * logs)
 
     to_go = jnp.cumsum(reward[::-1], axis=0)[::-1]
-    exact = eqx.filter_grad(expected)(policy)
+    exact = eqx.filter_jit(eqx.filter_grad(expected))(policy)
+    slope = eqx.filter_jit(eqx.filter_grad(estimate))
     for weights in (to_go, to_go - baseline):
-        found = eqx.filter_grad(estimate)(policy, weights)
+        found = slope(policy, weights)
         for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(exact), strict=True):
             np.testing.assert_allclose(one, other, atol=1e-12)
 
@@ -76,7 +86,7 @@ def test_as_a_baseline_it_leaves_the_gradient_as_it_is(x64):
 def test_what_it_is_shown_are_the_states_that_were(name):
     """Latent states of a rollout follow each other, and values depend on them."""
     environment = make(name)
-    method = ASMPPO(num_states=2, critic="latent", num_environments=2, minibatches=1, epochs=1)
+    method = ASMPPO(**SMALL | {"rollout_steps": 64}, num_states=2)
     learner = initialise(method, environment, jax.random.key(0))
     after, experience, _ = eqx.filter_jit(improve)(method, environment, learner, jax.random.key(1))
     goes_on = ~np.asarray(experience.ended[:-1])
@@ -84,14 +94,16 @@ def test_what_it_is_shown_are_the_states_that_were(name):
     np.testing.assert_array_equal(now[1:][goes_on], following[:-1][goes_on])
     assert len(np.unique(now, axis=0)) > 1
     assert isinstance(after.critic, LatentCritic)
-    distributions = after.policy.distributions(
-        experience.start, experience.past, experience.observations, experience.actions
-    )
+
+    @eqx.filter_jit
+    def values(learner, experience):
+        distributions = learner.policy.distributions(
+            experience.start, experience.past, experience.observations, experience.actions
+        )
+        return learner.critic.values(learner.critic_memory, experience, distributions).now
+
     other = eqx.tree_at(lambda e: e.latents, experience, jnp.roll(experience.latents, 1, axis=1))
-    values = [
-        after.critic.values(after.critic_memory, e, distributions) for e in (experience, other)
-    ]
-    assert not np.allclose(values[0].now, values[1].now)
+    assert not np.allclose(values(after, experience), values(after, other))
     normaliser = after.critic.latents.normaliser
     if name == "CheeseMaze":
         assert normaliser is None
@@ -119,17 +131,6 @@ class Hidden(gymnasium.Env):
     def step(self, action):
         self.time += 1
         return 0, float(action == self.coin), self.time == 4, False, self._info()
-
-
-QUICK = {"steps": 64, "seeds": (0,), "evaluation_episodes": 2, "progress": False}
-SMALL = {
-    "critic": "latent",
-    "num_environments": 2,
-    "rollout_steps": 16,
-    "epochs": 1,
-    "minibatches": 1,
-    "critic_width": 4,
-}
 
 
 #: What was learned from: compiled once, whichever environments are played in.
@@ -168,9 +169,9 @@ def test_what_is_missing_is_told_before_training():
     with pytest.raises(
         ValueError, match=r"needs numbers in info\['latent'\].*Hidden gives has coin"
     ):
-        ASMPPO(**SMALL).learn(Hidden, **QUICK)
+        MemorylessPPO(**SMALL).learn(Hidden, **QUICK)
     with pytest.raises(asmpg.TrainingError, match=r"info\['latent'\] must hold .* has nothing"):
-        ASMPPO(**SMALL, num_states=2).learn(lambda: Hidden("latent", lost=True), **QUICK)
+        MemorylessPPO(**SMALL).learn(lambda: Hidden("latent", lost=True), **QUICK)
 
 
 def test_any_compiled_environment_has_a_latent_state():

@@ -1,6 +1,7 @@
 """PPO: what it plays, what it credits, what it learns from; with any memory."""
 
 import dataclasses
+import functools
 from typing import Any
 
 import equinox as eqx
@@ -124,24 +125,31 @@ def test_advantages_without_traces_are_one_step_errors():
     np.testing.assert_allclose(found[:, 0], [1 + 0.1 - 0.1, 2 + 1.5 - 0.2], rtol=1e-6)
 
 
-def by_another(method, learner, experience):
-    """The same steps, as if another method had started to play there."""
-    actor = method.actor(learner, training=True)
-    start = jax.vmap(actor.start)(jax.random.split(jax.random.key(0), 4))
-    return dataclasses.replace(experience, start=start, memories=None)
+@functools.cache
+def judge(name):
+    """A learner, and what gives the values of its critic along steps that another has played."""
+    method = METHODS[name]
+    learner = initialise(method, make("TMaze", length=2, max_steps=7), jax.random.key(3))
+
+    @eqx.filter_jit
+    def values(critic, experience):
+        actor = method.actor(learner, training=True)
+        start = jax.vmap(actor.start)(jax.random.split(jax.random.key(0), 4))
+        rows = dataclasses.replace(experience, start=start, memories=None)
+        distributions = learner.policy.distributions(
+            start, rows.past, rows.observations, rows.actions
+        )
+        return critic.values(learner.critic_memory, rows, distributions)
+
+    return learner, values
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_value_of_what_came_next_is_the_next_value(name, played):
     """The look ahead of a critic agrees with its value one row on, wherever an episode goes on."""
-    environment, _, first, _ = played
-    method = METHODS[name]
-    learner = initialise(method, environment, jax.random.key(3))
-    first = by_another(method, learner, first)
-    distributions = learner.policy.distributions(
-        first.start, first.past, first.observations, first.actions
-    )
-    values = learner.critic.values(learner.critic_memory, first, distributions)
+    first = played[2]
+    learner, values_along = judge(name)
+    values = values_along(learner.critic, first)
     goes_on = ~np.asarray(first.ended[:-1])
     np.testing.assert_allclose(values.following[:-1][goes_on], values.now[1:][goes_on], atol=1e-5)
     cut = np.asarray(first.ended[:-1] & ~first.terminated[:-1])
@@ -150,16 +158,12 @@ def test_value_of_what_came_next_is_the_next_value(name, played):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_new_units_change_no_value(name, played):
-    environment, _, first, _ = played
-    learner = initialise(METHODS[name], environment, jax.random.key(3))
-    first = by_another(METHODS[name], learner, first)
-    distributions = learner.policy.distributions(
-        first.start, first.past, first.observations, first.actions
-    )
+    first = played[2]
+    learner, values_along = judge(name)
     before = ReturnScale.unknown()
     after = before.updated(300 + 50 * first.rewards, first.time >= 0, memory=0.9)
     values = [
-        scale.centre + scale.spread * critic.values(learner.critic_memory, first, distributions).now
+        scale.centre + scale.spread * values_along(critic, first).now
         for critic, scale in (
             (learner.critic, before),
             (learner.critic.rescaled(before, after), after),

@@ -41,7 +41,7 @@ def interrupted(process, *, times=1):
     return errors.splitlines()
 
 
-@pytest.mark.parametrize("module", ["tyro", "rich", "jax._src.core", "asmpg.methods"])
+@pytest.mark.parametrize("module", ["tyro", "jax._src.core", "asmpg.methods"])
 def test_ctrl_c_while_modules_are_imported(module, tmp_path):
     process = start("train", "CheeseMaze", "--out", tmp_path / "run", options=["-X", "importtime"])
     wait_for(process, f" {module}\n")

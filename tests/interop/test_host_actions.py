@@ -104,7 +104,8 @@ def test_methods_train_and_their_agents_act(case, tmp_path):
     assert space.contains(action)
     actions, _ = agent.predict([1, 0, 1], deterministic=True)
     np.testing.assert_allclose(actions[[0, 2]], [action] * 2, rtol=1e-6)
-    assert again.predict(1, state, deterministic=True)[0].shape == action.shape
+    both = [each.predict(1, state, deterministic=True)[0] for each in (agent, again)]
+    np.testing.assert_allclose(*both, rtol=1e-6)
     drawn = [agent.predict(1)[0] for _ in range(5)]
     assert all(space.contains(action) for action in drawn)
 

@@ -63,6 +63,23 @@ def test_a_room_without_doors_is_an_error():
         ASMPPO(num_states=2, **SMALL).learn(Doors(walled=2), **QUICK)
 
 
+class TwoHands(Doors):
+    """Actions have two parts; from some room on, the second has no value that is allowed."""
+
+    action_space = property(lambda self: MultiDiscrete((5, 2)))
+
+    def action_mask(self, state):
+        return jnp.concatenate([super().action_mask(state), jnp.full(2, state < 2)])
+
+    def step(self, key, state, action):
+        return super().step(key, state, jnp.asarray(action)[0])
+
+
+def test_a_part_without_a_value_is_an_error():
+    with pytest.raises(asmpg.TrainingError, match=r"an action mask allowed nothing, by step \d+"):
+        ASMPPO(num_states=2, critic="memory", **SMALL).learn(TwoHands(), **QUICK)
+
+
 class Aim(Environment):
     """The reward is how near an action is to a target that the first observation shows."""
 

@@ -160,7 +160,7 @@ def _play_whole(
     ) -> tuple[Stream, dict[str, Any]]:
         act_key, environment_key = jax.random.split(jax.random.fold_in(step_key, time))
         uniforms = jax.random.uniform(act_key, (num_episodes, actor.draws))
-        masks = jax.vmap(environment.action_mask)(stream.state)
+        masks = jax.vmap(lambda state: _mask(environment, actor, state))(stream.state)
         memory = jax.vmap(actor.act)(
             stream.memory, stream.observation, stream.reward, uniforms, masks
         )
@@ -199,6 +199,15 @@ def _play_whole(
     return stream.memory, record
 
 
+def _mask(environment: Environment[Any], actor: Actor[Any], state: Any) -> Bool[Array, " M"] | None:
+    """What may be played, if the environment says so.
+
+    Nothing at all if some part of an action has no value that may be: `Experience.finite` tells.
+    """
+    mask = environment.action_mask(state)
+    return None if mask is None else mask & actor.head.allows(mask)
+
+
 def _begin_all(
     environment: Environment[Any], actor: Actor[Any], key: Key[Array, ""], number: int
 ) -> Stream:
@@ -223,7 +232,7 @@ def _step(
 ) -> tuple[Stream, dict[str, Any]]:
     act_key, environment_key = jax.random.split(keys[0])
     uniforms = jax.random.uniform(act_key, (actor.draws,))
-    mask = environment.action_mask(stream.state)
+    mask = _mask(environment, actor, stream.state)
     memory = actor.act(stream.memory, stream.observation, stream.reward, uniforms, mask)
     following, state, reward, terminated = environment.step(
         environment_key, stream.state, actor.head.play(memory.action)

@@ -3,6 +3,7 @@
 import dataclasses
 import errno
 import importlib
+import inspect
 import io
 import json
 import os
@@ -89,7 +90,11 @@ def test_every_command_has_a_module_with_its_function_and_what_shows_it():
     for command in cli.COMMANDS:
         module = importlib.import_module(f"asmpg.commands.{command}")
         assert getattr(module, command) is getattr(asmpg, command)
-        assert callable(module.show)
+        arguments = inspect.signature(module.show).parameters.values()
+        named = {each.name for each in arguments if each.kind is not each.VAR_KEYWORD}
+        fields = {field.name for field in dataclasses.fields(cli.COMMANDS[command])}
+        assert named <= fields
+        assert named == fields or any(each.kind is each.VAR_KEYWORD for each in arguments)
 
 
 def test_every_command_has_help(capsys):
@@ -109,7 +114,7 @@ def test_every_study_that_comes_with_the_package_is_named_in_the_help(capsys):
 
 def test_flags_offer_the_words_that_the_method_takes():
     """The paper's options have flags; everything else goes by `--option`."""
-    hints = typing.get_type_hints(cli.train)
+    hints = typing.get_type_hints(cli.COMMANDS["train"])
     fields = {field.name: field.type for field in dataclasses.fields(asmpg.ASMPG)}
     shared = fields.keys() & hints.keys()
     assert {"num_states", "hidden", "discount", "estimator", "baseline", "barrier"} <= shared

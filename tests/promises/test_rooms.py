@@ -36,7 +36,6 @@ LAZY = {
     ("asmpg", "matplotlib"): "takes half a second, and only drawing needs it",
     ("asmpg.analysis.machine_page", "PIL"): "comes with matplotlib, and only drawing needs it",
     ("asmpg", "gymnasium"): "only those who play its environments need it",
-    ("asmpg.cli", "asmpg.commands"): "`asmpg --help` answers without jax",
     ("asmpg.environments", "asmpg.environments.drawing"): "an environment draws when asked to",
     ("asmpg.interop", "asmpg.interop.adapters"): "imports gymnasium",
     ("asmpg.interop", "asmpg.interop.host"): "imports gymnasium",

@@ -2,16 +2,13 @@
 
 import codecs
 import contextlib
-import functools
 import io
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import tyro
-
-Command = Callable[..., None]
 
 #: What is printed for characters that the terminal, or the file, cannot show.
 _PLAIN = {"±": "+/-", "−": "-", "–": "-", "≥": ">=", "≈": "~", "─": "-", "·": "."}
@@ -35,17 +32,18 @@ def _plain(error: UnicodeError) -> tuple[str, int]:
 
 
 def read_command(
-    commands: Mapping[str, Command], arguments: Sequence[str], *, prog: str, description: str
-) -> Callable[[], None]:
-    """The command that `arguments` ask for, ready to be called.
+    commands: Mapping[str, type], arguments: Sequence[str], *, prog: str, description: str
+) -> tuple[str, dict[str, Any]]:
+    """The name of the command that `arguments` ask for, and its options.
 
-    Exits with 2, and one line on standard error, if they cannot be understood.
+    Each of the `commands` is a dataclass of its options. Exits with 2, and one line on standard
+    error, if the arguments cannot be understood.
     """
     errors = io.StringIO()
     try:
         with contextlib.redirect_stderr(errors):
-            return tyro.extras.subcommand_cli_from_dict(
-                {name: _deferred(command) for name, command in commands.items()},
+            asked = tyro.extras.subcommand_cli_from_dict(
+                dict(commands),
                 prog=prog,
                 description=description,
                 args=arguments,
@@ -55,6 +53,8 @@ def read_command(
         if stop.code:
             print(f"{prog}: error: {shortened(_one_line(errors.getvalue()))}", file=sys.stderr)
         raise
+    (name,) = (name for name, command in commands.items() if type(asked) is command)
+    return name, vars(asked)
 
 
 def shortened(message: str) -> str:
@@ -66,15 +66,6 @@ def shortened(message: str) -> str:
     return "\n".join(
         line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 3]}..." for line in lines
     )
-
-
-def _deferred(command: Command) -> Callable[..., Callable[[], None]]:
-    @functools.wraps(command)
-    def bind(*arguments: Any, **options: Any) -> Callable[[], None]:
-        return functools.partial(command, *arguments, **options)
-
-    bind.__annotations__ = command.__annotations__ | {"return": Callable[[], None]}
-    return bind
 
 
 def _one_line(message: str) -> str:

@@ -10,52 +10,42 @@ from rich.console import Console
 from rich.table import Table
 
 from asmpg._support.checks import check_integer
-from asmpg.agents import load
+from asmpg.agents import Agent, load
 from asmpg.commands._options import read_options, read_seeds
-from asmpg.distillation import Lesson, distil_by
+from asmpg.distillation import DISTIL_REPORT
 from asmpg.distillation import distil as distil
 from asmpg.runs import Which
 
 
-def show(
+def show(run: Path, *, num_states: int, out: Path | None, as_json: bool, **asked: Any) -> None:
+    """Distil the agent of a seed, and print the scores."""
+    check_integer("num_states", num_states, low=1)
+    folder = out or run.with_name(f"{run.name}-{num_states}-states")
+    teacher, options = read_lesson(run, **asked)
+    distil(teacher, num_states=num_states, out=folder, **options)
+    report = json.loads((folder / DISTIL_REPORT).read_text())
+    if as_json:
+        print(json.dumps(report, indent=2))
+        return
+    students = [{"num_states": num_states, **entry} for entry in report["students"]]
+    Console().print(score_table({**report, "students": students}))
+    print(f"The run is in {folder}; look into its memory with: asmpg show {folder}")
+
+
+def read_lesson(
     run: Path,
     *,
-    num_states: int,
-    window: int | None,
-    finetune: int,
-    out: Path | None,
     seed: int | None,
     which: Which,
     seeds: str,
     option: Sequence[str],
     quiet: bool,
-    as_json: bool,
-    lesson: Mapping[str, Any],
-) -> None:
-    """Distil the agent of `seed`, and print the scores."""
-    check_integer("num_states", num_states, low=1)
-    check_integer("finetune", finetune, low=0)
-    folder = out or run.with_name(f"{run.name}-{num_states}-states")
-    lessons = Lesson(load(run, seed=seed, which=which), **lesson)
-    try:
-        done = distil_by(
-            lessons,
-            num_states=num_states,
-            window=window,
-            finetune=finetune,
-            out=folder,
-            seeds=read_seeds(seeds),
-            method_options=read_options("option", option),
-            progress=not quiet,
-        )
-    finally:
-        lessons.close()
-    if as_json:
-        print(json.dumps(done.report, indent=2))
-        return
-    students = [{"num_states": num_states, **entry} for entry in done.report["students"]]
-    Console().print(score_table({**done.report, "students": students}))
-    print(f"The run is in {folder}; look into its memory with: asmpg show {folder}")
+    **others: Any,
+) -> tuple[Agent, dict[str, Any]]:
+    """The teacher, and the arguments that `distil` and `compress` share."""
+    teacher = load(run, seed=seed, which=which)
+    read = {"seeds": read_seeds(seeds), "method_options": read_options("option", option)}
+    return teacher, {**others, **read, "progress": not quiet}
 
 
 def score_table(report: Mapping[str, Any]) -> Table:

@@ -33,8 +33,9 @@ _NOT_LEARNING = {
 _WITH_RESUME = {"resume", "tensorboard", "quiet", "step_timeout", "trust"}
 
 
-def show(given: Mapping[str, Any]) -> None:
-    """Train with the options in `given`, those that were typed, and print the last score."""
+def show(**options: Any) -> None:
+    """Train, and print the last score; `options` that are `None`, false or empty are not given."""
+    given = {n: value for n, value in options.items() if _is_given(value)}
     if "resume" in given:
         folder = RunFolder(given["resume"])
         config, out = folder.config, folder.path
@@ -50,6 +51,11 @@ def show(given: Mapping[str, Any]) -> None:
         name = f"{re.sub('[/:]', '-', config.environment)}-{config.method}"
         out = given.get("out") or Path("runs") / name
     _train(config, out, given)
+
+
+def _is_given(value: Any) -> bool:
+    # 0 is given, although it equals False.
+    return value is not None and value is not False and value != ()
 
 
 def _config(given: Mapping[str, Any]) -> RunConfig:

@@ -10,6 +10,7 @@ from asmpg.distillation._histories import Examples as Examples
 from asmpg.distillation._histories import Histories as Histories
 from asmpg.distillation._histories import cross_entropy as cross_entropy
 from asmpg.distillation._histories import log_probabilities as log_probabilities
+from asmpg.distillation._lesson import DISTIL_REPORT as DISTIL_REPORT
 from asmpg.distillation._lesson import Distilled as Distilled
 from asmpg.distillation._lesson import Lesson as Lesson
 from asmpg.distillation._stage import Stage as Stage

@@ -32,7 +32,7 @@ from asmpg.training import (
 )
 
 #: What is written beside the run.
-REPORT = "distil.json"
+DISTIL_REPORT = "distil.json"
 #: The distilled policy is among those that the best one is chosen from.
 _BOTH: tuple[Which, Which] = ("best", "last")
 #: One sequence of so many is held out.
@@ -201,7 +201,7 @@ class Lesson:
         finally:
             if out is not None and (Path(out) / "config.json").exists():
                 text = json.dumps(report, indent=2) + "\n"
-                write_atomically(Path(out) / REPORT, lambda file: file.write(text.encode()))
+                write_atomically(Path(out) / DISTIL_REPORT, lambda file: file.write(text.encode()))
         return Distilled(result, report)
 
     def close(self) -> None:

@@ -1,0 +1,337 @@
+"""What each command is told, as a dataclass: `tyro` makes the command line of it.
+
+Nothing heavy is imported here: `asmpg --help` answers at once. The fields of a command are the
+arguments of its `show`.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from tyro.conf import Fixed, Positional, Suppress, UseAppendAction, arg
+
+
+def _value(metavar: str) -> Any:
+    return arg(metavar=metavar, help_behavior_hint="")
+
+
+def _option(metavar: str, default: str = "the method's") -> Any:
+    """An option that is `None` unless it is typed; `default` is what help shows for that."""
+    return arg(metavar=metavar, help_behavior_hint=f"(default: {default})")
+
+
+_Run = Annotated[Path, Positional, arg(metavar="RUN")]
+_Folder = Annotated[Path | None, _value("FOLDER")]
+_Integer = Annotated[int | None, _value("INT")]
+_OwnInteger = Annotated[int | None, _option("INT")]
+_OwnFloat = Annotated[float | None, _option("FLOAT")]
+_Seeds = _value("N|SEED,SEED,...")
+_Settings = Annotated[tuple[str, ...], UseAppendAction, _value("NAME=VALUE")]
+_Which = Literal["best", "last"]
+_Quiet = Annotated[bool, arg(help="Show no progress.")]
+_Json = Annotated[bool, arg(name="json", help="Print JSON instead of a table.")]
+_Trust = Annotated[
+    bool, arg(help="Import the module that the run's environment names, module:Name-v0.")
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Train:
+    """Train a policy with memory in an environment, once for each seed."""
+
+    environment: Annotated[str | None, Positional, _value("ENVIRONMENT")] = None
+    """One of those that `asmpg envs` shows, or any Gymnasium id, module:Name-v0."""
+    seeds: Annotated[str | None, _option("N|SEED,SEED,...", "10")] = None
+    """How many seeds, the paper's first, or which: 1952,5235. A single one: 1952,"""
+    steps: _OwnInteger = None
+    """Environment steps of each seed."""
+    out: _Folder = None
+    """Folder of the run; runs/ENVIRONMENT-METHOD if left out."""
+    resume: Annotated[Path | None, _value("RUN")] = None
+    """Resume the run in this folder; options must be its own, or be left out, but for more
+    steps."""
+    evaluate_every: _OwnInteger = None
+    """Environment steps between two evaluations."""
+    evaluation_episodes: Annotated[int | None, _option("INT", "100")] = None
+    """Fresh episodes in each evaluation."""
+    greedy: bool = False
+    """Evaluate with the most probable agent states and actions."""
+    tensorboard: bool = False
+    """Write logs for TensorBoard into the folder of the run."""
+    quiet: _Quiet = False
+    trust: bool = False
+    """With --resume, import the module that the run's environment names, module:Name-v0."""
+    method: Annotated[str | None, _option("STR", "asm-ppo")] = None
+    """asm-ppo (recommended), gru-ppo, mingru-ppo, memoryless-ppo, asmpg (as in the paper),
+    asmpg-marginal, ais-kl, ais-mmd, ais-kl-fixed or ais-mmd-fixed."""
+    num_states: _OwnInteger = None
+    """Number of agent states."""
+    window: _OwnInteger = None
+    """How many of the last observations the action sees beside the agent state."""
+    hidden: _OwnInteger = None
+    """Base width of the hidden layers."""
+    objective: Annotated[
+        Literal["discounted", "episodic"] | None, _option("discounted|episodic")
+    ] = None
+    """Discounted return (Algorithm 2) or undiscounted return (Algorithm 1)."""
+    discount: _OwnFloat = None
+    """Discount factor."""
+    episodes_per_update: _OwnInteger = None
+    """Whole episodes per update."""
+    policy: Annotated[
+        Literal["auto", "mlp", "tabular", "joint", "matrix"] | None,
+        _option("auto|mlp|tabular|joint|matrix"),
+    ] = None
+    """The paper's networks (mlp), tables, one table for agent states and actions jointly, a network
+    from the observation to a transition matrix, or what suits the observations."""
+    estimator: Annotated[Literal["sampled", "marginal"] | None, _option("sampled|marginal")] = None
+    """Of asmpg: sample agent states as in the paper, or integrate them out."""
+    baseline: Annotated[
+        Literal["none", "leave-one-out", "critic"] | None, _option("none|leave-one-out|critic")
+    ] = None
+    """Of asmpg: what is subtracted from the returns."""
+    activation: Annotated[Literal["relu", "tanh"] | None, _option("relu|tanh")] = None
+    """Non-linearity of the networks."""
+    time_indexed: bool = False
+    """Separate kernels for each step of an episode."""
+    optimiser: Annotated[Literal["adam", "sgd"] | None, _option("adam|sgd")] = None
+    """Optimiser of the policy."""
+    learning_rate: _OwnFloat = None
+    """Step size."""
+    schedule: Annotated[
+        Literal["constant", "decreasing"] | None, _option("constant|decreasing")
+    ] = None
+    """Constant step size, or one that falls with the square root of the updates."""
+    barrier: _OwnFloat = None
+    """Weight of the log-barrier."""
+    vectorization: Annotated[Literal["sync", "async"] | None, _option("sync|async", "sync")] = None
+    """Gymnasium environments in this process, or each in its own process."""
+    step_timeout: Annotated[float | None, _value("SECONDS")] = None
+    """Seconds that a step of a Gymnasium environment may take; no limit if left out."""
+    option: _Settings = ()
+    """Any other option of the method, say start=zeros; may be given several times."""
+    environment_option: _Settings = ()
+    """An option of the environment, say max_steps=100; likewise."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluate:
+    """Measure the policies of a run with fresh episodes."""
+
+    run: _Run
+    """Folder of the run."""
+    episodes: int = 1000
+    """Episodes for each seed."""
+    greedy: bool = False
+    """Take the most probable agent states and actions instead of sampling them."""
+    seed: _Integer = None
+    """This seed only."""
+    which: _Which = "best"
+    """The policy of the best evaluation of each seed, or of the last."""
+    trust: _Trust = False
+    as_json: _Json = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plot:
+    """Draw the learning curve of a run, with the environment's yardsticks."""
+
+    run: _Run
+    """Folder of the run."""
+    out: _Folder = None
+    """Where the pictures go; into the folder of the run if left out."""
+    trust: bool = False
+    """Import the module that the run's environment names, if that is needed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Show:
+    """Show the memory of an agent as a machine: a table, pictures, and a page to watch it play."""
+
+    run: _Run
+    """Folder of the run."""
+    seed: _Integer = None
+    """The agent of this seed; the best one, and the others beside it, if left out."""
+    minimise: bool = False
+    """Print and draw it hardened and minimised, with what that costs."""
+    out: _Folder = None
+    """Where pictures and page go; into the folder of the run if left out."""
+    which: _Which = "best"
+    """The policy of the best evaluation of each seed, or of the last."""
+    words: bool = False
+    """Print what each state has seen instead of the table."""
+    tolerance: float = 1e-6
+    """States are merged whose probabilities differ by no more."""
+    cases: int = 16
+    """Real observations are told apart by so many typical cases."""
+    episodes: int = 2
+    """Episodes on the page; the machines of other seeds play one each."""
+    history: int = 0
+    """Train the seed once more, and draw its machine at so many moments of the run."""
+    quiet: Suppress[Fixed[bool]] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """Run methods in environments side by side, and compare them.
+
+    What is done already is not done again: after a failure, a Ctrl-C or a power cut, the same
+    command resumes the study.
+    """
+
+    name: Annotated[str, Positional, arg(metavar="STUDY")]
+    """A study that comes with the package, paper, quick, efficiency or popgym, or a TOML file."""
+    out: _Folder = None
+    """Folder of the study; runs/NAME if left out."""
+    executor: Annotated[str, _value("NAME")] = "local"
+    """Where runs take place: local, this machine, or the name of a registered executor."""
+    jobs: _Integer = None
+    """Runs at a time; one per core on CPUs, one on a GPU if left out."""
+    seeds: Annotated[str | None, _Seeds] = None
+    """How many seeds, or which: 1952,5235; the study's if left out."""
+    steps: _Integer = None
+    """Environment steps of each seed at most; the study's if left out."""
+    environments: Annotated[str | None, _value("NAME,NAME,...")] = None
+    """Those to run, by name or by pattern, 'popgym-*Easy'; all if left out."""
+    entries: Annotated[str | None, _value("NAME,NAME,...")] = None
+    """Those to run, by name or by pattern; all if left out."""
+    device: Literal["auto", "cpu", "gpu"] = "auto"
+    """What the runs compute on."""
+    patience: float = 600.0
+    """Seconds without progress after which a run is restarted."""
+    retries: int = 2
+    """How often a run that failed is restarted."""
+    quiet: _Quiet = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """Write the tables, the figures and the report of a study again, as far as it has come."""
+
+    folder: Annotated[Path, Positional, arg(metavar="FOLDER")]
+    """Folder of the study."""
+    trust: bool = False
+    """Import the modules that the study names in "imports"."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Envs:
+    """Show the environments and the values of several kinds of policies in them."""
+
+    name: Annotated[str | None, Positional, _value("NAME")] = None
+    """Show this environment only, in detail."""
+    as_json: _Json = False
+    pictures: _Folder = None
+    """Draw into this folder; one environment is always drawn, into "pictures"."""
+    recompute: bool = False
+    """Also run the slow solvers, those of environments with continuous observations."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verify:
+    """Run the paper's theorems: measure every claim and compare it with what is predicted."""
+
+    quick: bool = False
+    """Fewer processes, runs and search steps: a minute instead of ten."""
+    as_json: _Json = False
+    out: _Folder = None
+    """Draw the figures into this folder, and write the rows there as JSON."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """Check whether an environment fits, what it costs, and whether memory helps in it."""
+
+    environment: Annotated[str, Positional, arg(metavar="ENVIRONMENT")]
+    """One of ours, or any Gymnasium id, module:Name-v0."""
+    seconds: float = 60.0
+    """How long to compare a policy with memory and one without; 0 skips that."""
+    num_states: int = 8
+    """Agent states of the policy with memory."""
+    as_json: Annotated[bool, arg(name="json")] = False
+    """Print JSON instead of text."""
+    environment_option: _Settings = ()
+    """An option of the environment; may be given several times."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Solve:
+    """Bound the best value of a POMDP, and search the best controller of each size."""
+
+    environment: Annotated[str, Positional, arg(metavar="FILE")]
+    """A POMDP file, or one of ours whose model is finite."""
+    num_states: Annotated[str, _value("N,N,...")] = "1,2,4,8,16"
+    """Numbers of agent states."""
+    seconds: Annotated[float, arg(name="time", metavar="SECONDS", help_behavior_hint="")] = 60.0
+    """Seconds for everything; two fifths of them go to the bounds."""
+    discount: Annotated[float | None, _option("FLOAT", "the file's, or 0.99")] = None
+    """Discount factor."""
+    as_json: _Json = False
+    out: _Folder = None
+    """Write results, pictures and machines there; sizes that are there are not solved again."""
+    environment_option: _Settings = ()
+    """An option of the environment, say stop_at_goals=true."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Distillation:
+    """What `asmpg distil` and `asmpg compress` have in common."""
+
+    run: _Run
+    """Folder of the run of the teacher, or a file that an agent was saved in."""
+    num_states: int | str
+    window: Annotated[int | None, _option("INT", "ASM-PPO's")] = None
+    """How many of the last observations actions see beside the agent state."""
+    finetune: Annotated[int, _value("STEPS")] = 0
+    """Environment steps of ASM-PPO afterwards."""
+    out: _Folder = None
+    seed: _Integer = None
+    """The teacher is the agent of this seed; the best one if left out."""
+    which: _Which = "best"
+    """The teacher as of the best evaluation of its seed, or of the last."""
+    seeds: Annotated[str, _Seeds] = "1"
+    """How many students of a size, or which: 1952,5235."""
+    deterministic: bool = False
+    """Learn the teacher's most probable action instead of its distribution."""
+    rounds: int = 5
+    """The first is played by the teacher, the others by the student."""
+    sequences: Annotated[int | None, _option("INT", "64, on the host 16")] = None
+    """So many are played side by side in each round."""
+    epochs: int = 100
+    """In each round at most."""
+    episodes: int = 1000
+    """Fresh episodes that scores are measured with."""
+    option: _Settings = ()
+    """Any other option of ASM-PPO; may be given several times."""
+    trust: _Trust = False
+    quiet: _Quiet = False
+    as_json: _Json = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Distil(_Distillation):
+    """Fit a finite memory to what the agent of a run does, whatever memory that has."""
+
+    num_states: int = 8
+    """Agent states of the student."""
+    out: _Folder = None
+    """Folder of the student's run; RUN-N-states if left out."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compress(_Distillation):
+    """Distil the agent of a run into memories of several sizes, and draw what each is worth."""
+
+    num_states: Annotated[str, _value("N,N,...")] = "2,4,8"
+    """Numbers of agent states."""
+    out: _Folder = None
+    """Folder of the students' runs, the table and the picture; RUN-compressed if left out."""
+
+
+COMMANDS: dict[str, type] = {
+    command.__name__.lower(): command
+    for command in (
+        *(Train, Evaluate, Plot, Show, Study, Report, Envs, Verify, Check, Solve),
+        *(Distil, Compress),
+    )
+}

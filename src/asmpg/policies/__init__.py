@@ -1,5 +1,7 @@
 """Agent State-Markov policies: the kernels nu and phi. Their peers with other memories, too."""
 
+from asmpg.policies._action_head import ActionHead as ActionHead
+from asmpg.policies._action_head import draw as draw
 from asmpg.policies._actor import Actor as Actor
 from asmpg.policies._actor import AgentMemoryActor as AgentMemoryActor
 from asmpg.policies._actor import ASMActor as ASMActor
@@ -17,11 +19,9 @@ from asmpg.policies._filter import masked_controls as masked_controls
 from asmpg.policies._gru import GRUActor as GRUActor
 from asmpg.policies._gru import GRUPolicy as GRUPolicy
 from asmpg.policies._gru import HistoryEncoder as HistoryEncoder
-from asmpg.policies._heads import ActionHead as ActionHead
 from asmpg.policies._heads import Categorical as Categorical
 from asmpg.policies._heads import Gaussian as Gaussian
 from asmpg.policies._heads import Product as Product
-from asmpg.policies._heads import draw as draw
 from asmpg.policies._heads import head_of as head_of
 from asmpg.policies._history_policy import FilteredPolicy as FilteredPolicy
 from asmpg.policies._history_policy import HistoryPolicy as HistoryPolicy

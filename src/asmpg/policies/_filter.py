@@ -7,8 +7,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, Shaped
 
+from asmpg.policies._action_head import ActionHead, draw
 from asmpg.policies._actor import Actor
-from asmpg.policies._heads import ActionHead, Categorical, draw
+from asmpg.policies._heads import Categorical
 from asmpg.policies._kernel_tables import AgentMemory, KernelTables, Window
 from asmpg.policies._policy import ASMPolicy
 

@@ -1,129 +1,23 @@
-"""What an action is, and the distributions over it: one of several, several parts, a real vector.
+"""The distributions over actions: one of several, several parts, a real vector."""
 
-A policy gives numbers; a head says which distribution they stand for. It is all that policies,
-actors and estimators have to know about actions.
-"""
-
-import abc
 import dataclasses
 import math
 
 import jax
 import jax.numpy as jnp
 from jax.scipy.special import ndtri
-from jaxtyping import Array, Bool, Float, Int, Key, Shaped
+from jaxtyping import Array, Bool, Float, Int, Key
 
 from asmpg.environments import ActionSpace, Box, Discrete, MultiDiscrete
+from asmpg.policies._action_head import ActionHead, draw, split_parts
 
 #: Up to so many combinations of parts are one action each, with a probability of its own.
 MOST_COMBINATIONS = 64
 #: Logit of what a mask forbids: its probability is exactly zero, its logarithm finite. What is
 #: allowed is more probable than that, even where a policy would never do it.
 _FORBIDDEN, _ALLOWED = -1e9, -1e6
-
-
-@dataclasses.dataclass(frozen=True)
-class ActionHead(abc.ABC):
-    """A family of distributions over actions, each written as `size` numbers."""
-
-    @property
-    @abc.abstractmethod
-    def space(self) -> ActionSpace:
-        """What `play` gives."""
-
-    @property
-    @abc.abstractmethod
-    def size(self) -> int:
-        """How many numbers a distribution is."""
-
-    @property
-    @abc.abstractmethod
-    def code_size(self) -> int:
-        """How many numbers a network is shown of an action."""
-
-    @property
-    @abc.abstractmethod
-    def draws(self) -> int:
-        """How many uniform random numbers an action is drawn with."""
-
-    @property
-    def mask_size(self) -> int:
-        """The length of an action mask; 0 where there can be none."""
-        return 0
-
-    @property
-    def writes(self) -> bool:
-        """Whether what the environment is given differs from what is remembered."""
-        return False
-
-    @abc.abstractmethod
-    def blank(self, batch: tuple[int, ...] = ()) -> Shaped[Array, "*batch_and_action"]:
-        """What stands for an action where there was none."""
-
-    @abc.abstractmethod
-    def encode(
-        self, action: Shaped[Array, "*batch_and_action"], dtype: jnp.dtype
-    ) -> Float[Array, "*batch n"]:
-        """What networks are shown of an action."""
-
-    @abc.abstractmethod
-    def normalise(self, numbers: Float[Array, "*batch P"]) -> Float[Array, "*batch P"]:
-        """The same distributions in the form that the other methods take."""
-
-    @abc.abstractmethod
-    def masked(
-        self, numbers: Float[Array, "*batch P"], mask: Bool[Array, "*batch M"]
-    ) -> Float[Array, "*batch P"]:
-        """The distributions given that the action is one of those allowed."""
-
-    def allows(self, mask: Bool[Array, "*batch M"]) -> Bool[Array, "*batch"]:
-        """Whether a mask allows some action at all."""
-        parts = self.space.sizes if isinstance(self.space, MultiDiscrete) else (self.mask_size,)
-        return jnp.stack([part.any(axis=-1) for part in _split(mask, parts)]).all(axis=0)
-
-    @abc.abstractmethod
-    def log_probability(
-        self, numbers: Float[Array, "*batch P"], action: Shaped[Array, "*batch_and_action"]
-    ) -> Float[Array, "*batch"]:
-        """The logarithm of the probability, or density, of an action."""
-
-    @abc.abstractmethod
-    def entropy(self, numbers: Float[Array, "*batch P"]) -> Float[Array, "*batch"]:
-        """In nats; of real actions, before they are brought within their bounds."""
-
-    @abc.abstractmethod
-    def log_barrier(self, numbers: Float[Array, "*batch P"]) -> Float[Array, "*batch"]:
-        """The mean of the log-probabilities, which keeps all of them away from zero."""
-
-    @abc.abstractmethod
-    def draw(
-        self, numbers: Float[Array, " P"], uniforms: Float[Array, " n"], *, greedy: bool
-    ) -> Shaped[Array, "*action"]:
-        """An action; the most probable one if `greedy`."""
-
-    def draw_from_mixture(
-        self,
-        weights: Float[Array, " S"],
-        numbers: Float[Array, "S P"],
-        uniforms: Float[Array, " n"],
-        *,
-        greedy: bool,
-    ) -> Shaped[Array, "*action"]:
-        """An action of a mixture, the first uniform number choosing the component."""
-        state = draw(weights, uniforms[0], greedy=greedy)
-        return self.draw(numbers[state], uniforms[1:], greedy=greedy)
-
-    def play(
-        self, action: Shaped[Array, "*batch_and_action"]
-    ) -> Shaped[Array, "*batch_and_played"]:
-        """What the environment is given."""
-        return action
-
-    @abc.abstractmethod
-    def start(
-        self, key: Key[Array, ""], shape: tuple[int, ...], scale: float | Float[Array, ""]
-    ) -> Float[Array, "*shape P"]:
-        """Random numbers to start learning from."""
+#: Between these the logarithms of scales of real actions stay.
+_LOG_SCALES = (-5.0, 1.0)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -178,7 +72,7 @@ class Categorical(ActionHead):
         if not self.parts:
             return mask
         allowed = jnp.ones((*mask.shape[:-1], 1), bool)
-        for part in _split(mask, self.parts):
+        for part in split_parts(mask, self.parts):
             allowed = (allowed[..., None] & part[..., None, :]).reshape(*mask.shape[:-1], -1)
         return allowed
 
@@ -264,7 +158,7 @@ class Product(ActionHead):
 
     def normalise(self, numbers: Float[Array, "*batch P"]) -> Float[Array, "*batch P"]:
         """Logarithms of probabilities, each part."""
-        parts = [jax.nn.log_softmax(part) for part in _split(numbers, self.parts)]
+        parts = [jax.nn.log_softmax(part) for part in split_parts(numbers, self.parts)]
         return jnp.concatenate(parts, axis=-1)
 
     def masked(
@@ -287,7 +181,7 @@ class Product(ActionHead):
     def draw(
         self, numbers: Float[Array, " P"], uniforms: Float[Array, " n"], *, greedy: bool
     ) -> Int[Array, " d"]:
-        parts = _split(jnp.exp(numbers), self.parts)
+        parts = split_parts(jnp.exp(numbers), self.parts)
         chosen = [draw(part, uniforms[i], greedy=greedy) for i, part in enumerate(parts)]
         return jnp.stack(chosen)
 
@@ -411,10 +305,6 @@ class Gaussian(ActionHead):
         return jnp.tanh(action) if self.squash else jnp.clip(action, -1, 1)
 
 
-#: Between these the logarithms of scales of real actions stay.
-_LOG_SCALES = (-5.0, 1.0)
-
-
 def head_of(space: ActionSpace) -> ActionHead:
     """Distributions over the actions of an environment."""
     match space:
@@ -429,25 +319,7 @@ def head_of(space: ActionSpace) -> ActionHead:
             return Product(space.sizes)
 
 
-def draw(
-    probabilities: Float[Array, " n"], uniform: Float[Array, ""], *, greedy: bool = False
-) -> Int[Array, ""]:
-    """Draw an index by inverse distribution function, or take the most probable one."""
-    if greedy:
-        return jnp.argmax(probabilities).astype(jnp.int32)
-    # The last threshold is left out, so that rounding can never step past the last outcome; nor
-    # does it ever lead to what is impossible.
-    index = jnp.sum(uniform >= jnp.cumsum(probabilities)[:-1], dtype=jnp.int32)
-    return jnp.where(probabilities[index] > 0, index, jnp.argmax(probabilities).astype(jnp.int32))
-
-
 def _with_mask(
     numbers: Float[Array, "*batch n"], allowed: Bool[Array, "*batch n"]
 ) -> Float[Array, "*batch n"]:
     return jnp.where(allowed, jnp.maximum(numbers, _ALLOWED), _FORBIDDEN)
-
-
-def _split(numbers: Shaped[Array, "*batch n"], parts: tuple[int, ...]) -> list[Array]:
-    """The numbers of each part."""
-    edges = [sum(parts[:i]) for i in range(1, len(parts))]
-    return jnp.split(numbers, edges, axis=-1)

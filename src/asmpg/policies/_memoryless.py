@@ -5,9 +5,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Key, Shaped
 
+from asmpg.policies._action_head import ActionHead
 from asmpg.policies._actor import AgentMemoryActor, draw_action
 from asmpg.policies._filter import ActionDistributions
-from asmpg.policies._heads import ActionHead
 from asmpg.policies._history_policy import HistoryPolicy
 from asmpg.policies._kernel_tables import AgentMemory, KernelTables
 from asmpg.policies._networks import Encoding, Layers, apply_layers, linear_layers

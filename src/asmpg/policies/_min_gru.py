@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Key, Shaped
 
-from asmpg.policies._heads import ActionHead
+from asmpg.policies._action_head import ActionHead
 from asmpg.policies._networks import (
     Encoding,
     Layers,

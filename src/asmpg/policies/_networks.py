@@ -8,7 +8,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Key, Shaped
 
-from asmpg.policies._heads import ActionHead, Categorical
+from asmpg.policies._action_head import ActionHead
+from asmpg.policies._heads import Categorical
 
 #: A hyperparameter: a float, or an array where it must not be compiled in.
 Number = float | Float[Array, ""]

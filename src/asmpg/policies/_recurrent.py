@@ -6,9 +6,9 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, Shaped
 
+from asmpg.policies._action_head import ActionHead
 from asmpg.policies._actor import Actor, draw_action
 from asmpg.policies._filter import ActionDistributions
-from asmpg.policies._heads import ActionHead
 from asmpg.policies._history_policy import HistoryPolicy
 from asmpg.policies._kernel_tables import AgentMemory
 from asmpg.policies._networks import Encoding, Layers, apply_layers

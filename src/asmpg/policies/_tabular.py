@@ -7,7 +7,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, Shaped
 
-from asmpg.policies._heads import ActionHead, Categorical
+from asmpg.policies._action_head import ActionHead
+from asmpg.policies._heads import Categorical
 from asmpg.policies._kernel_tables import AgentMemory, KernelTables, every_input, input_index
 from asmpg.policies._networks import Number
 from asmpg.policies._policy import ASMPolicy

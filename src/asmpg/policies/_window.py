@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, Shaped
 
-from asmpg.policies._heads import ActionHead
+from asmpg.policies._action_head import ActionHead
 from asmpg.policies._kernel_tables import AgentMemory, KernelTables, Window, every_input
 from asmpg.policies._networks import (
     Encoding,

@@ -29,7 +29,7 @@ from asmpg.methods.ais import LSTMState, _losses, ais_gradient, ais_loss, weigh_
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("longest", [1, 16, 17, 40])
 def test_the_gradient_in_blocks_is_the_gradient(variant, longest):
-    """With padding behind lanes of several lengths, and segments that start inside a block."""
+    """With padding behind columns of several lengths, and segments that start inside a block."""
     networks = jax.tree.map(lambda leaf: leaf.astype(float), make_networks(variant=variant))
     segments = random_segments(40, 3)
     lengths = jnp.array([longest, max(longest - 3, 1), max(longest // 2, 1)])
@@ -94,17 +94,17 @@ def test_segments_in_one_batch_are_encoded_as_if_alone():
     found = encode(networks, segments)
     step = eqx.filter_jit(networks.encode_step)
     rows = jax.tree.map(np.asarray, segments)
-    for lane in range(3):
+    for column in range(3):
         for t in range(20):
-            fresh = rows.first[t, lane]
+            fresh = rows.first[t, column]
             if fresh:
-                start = (rows.starts.hidden[t, lane], rows.starts.cell[t, lane])
+                start = (rows.starts.hidden[t, column], rows.starts.cell[t, column])
                 state = LSTMState(*map(jnp.asarray, start))
-            action = 3 if fresh else rows.actions[t - 1, lane]
-            reward = 99.0 if fresh else rows.rewards[t - 1, lane]
-            inputs = (rows.observations[t, lane], action, reward, fresh)
+            action = 3 if fresh else rows.actions[t - 1, column]
+            reward = 99.0 if fresh else rows.rewards[t - 1, column]
+            inputs = (rows.observations[t, column], action, reward, fresh)
             state = step(state, *map(jnp.asarray, inputs))
-            close(found[t, lane], state.hidden, 1e-12)
+            close(found[t, column], state.hidden, 1e-12)
 
 
 @pytest.mark.usefixtures("x64")

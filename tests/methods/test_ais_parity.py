@@ -50,7 +50,7 @@ def test_fixture_states_predictions_and_policy():
     ],
 )
 def test_fixture_losses_and_gradients(variant, prediction_loss, total, norms, layout):
-    """Both segments in one lane, and side by side."""
+    """Both segments in one column, and side by side."""
     networks, segments = fixture_networks(variant), layout(fixture_segments())
     slope, (found, parts) = gradient(networks, segments)
     close(parts["reward_loss"], 0.1696670037)

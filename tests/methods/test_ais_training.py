@@ -54,10 +54,10 @@ def test_whole_episodes_end_by_themselves_or_at_the_limit(learned):
     play = jax.jit(lambda key: played(env, method.actor(learner), WholeEpisodes(8), key))
     batch = jax.device_get(play(jax.random.key(2)))
     lengths = batch.valid.sum(axis=0)
-    for lane, length in enumerate(lengths):
-        assert batch.valid[:length, lane].all()
-        assert batch.terminated[length - 1, lane] or length == 30
-        assert batch.last[:, lane].nonzero()[0].tolist() == [length - 1]
+    for column, length in enumerate(lengths):
+        assert batch.valid[:length, column].all()
+        assert batch.terminated[length - 1, column] or length == 30
+        assert batch.last[:, column].nonzero()[0].tolist() == [length - 1]
     assert batch.first[0].all()
     assert not batch.first[1:].any()
 
@@ -70,19 +70,19 @@ def test_the_loss_sees_the_states_that_acted(learned, whole):
     collection = WholeEpisodes(4) if whole else Rollouts(1, 60, continuing=False)
     batch = played(env, actor, collection, jax.random.key(3))
     encoded = encode_segments(networks, batch)
-    for lane in range(batch.valid.shape[1]):
+    for column in range(batch.valid.shape[1]):
         state = None
-        for t in np.flatnonzero(np.asarray(batch.valid[:, lane])):
-            if batch.first[t, lane]:
-                state = jax.tree.map(lambda leaf, at=(t, lane): leaf[at], batch.starts)
+        for t in np.flatnonzero(np.asarray(batch.valid[:, column])):
+            if batch.first[t, column]:
+                state = jax.tree.map(lambda leaf, at=(t, column): leaf[at], batch.starts)
             state = networks.encode_step(
                 state,
-                batch.observations[t, lane],
-                batch.actions[t - 1, lane],
-                batch.rewards[t - 1, lane],
-                batch.first[t, lane],
+                batch.observations[t, column],
+                batch.actions[t - 1, column],
+                batch.rewards[t - 1, column],
+                batch.first[t, column],
             )
-            np.testing.assert_allclose(state.hidden, encoded[t, lane], atol=1e-5)
+            np.testing.assert_allclose(state.hidden, encoded[t, column], atol=1e-5)
 
 
 def test_the_two_losses_have_learning_rates_of_their_own():

@@ -6,4 +6,4 @@ class CheckpointError(ValueError):
 
 
 class TrainingError(RuntimeError):
-    """Training cannot go on."""
+    """Training cannot continue."""

@@ -43,7 +43,7 @@ class Agent:
     """A policy with the interface of Stable-Baselines3's recurrent policies.
 
     The memory lives with the caller. It is empty where `state` is `None` and where `episode_start`
-    is true; everywhere else the agent goes on from `state`. So either hand in `state=None` at the
+    is true; everywhere else the agent continues from `state`. So either hand in `state=None` at the
     start of each episode, or the last state all along and `episode_start`.
 
     >>> envs = gymnasium.make_vec("asmpg/CheeseMaze-v0", num_envs=8, autoreset_mode="SameStep")

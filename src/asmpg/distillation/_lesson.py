@@ -178,7 +178,7 @@ class Lesson:
                 states[seed], entry = self._distilled(program, seed, shown)
             entries.append(entry)
         played = min(entry["steps"] for entry in entries)
-        # Whoever goes on learning goes on counting: what was played for distilling counts, too.
+        # Fine-tuning continues the count: what was played for distilling counts, too.
         config = dataclasses.replace(config, steps=played + finetune)
         report = {
             "environment": self.name,

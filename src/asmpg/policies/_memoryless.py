@@ -96,7 +96,7 @@ class MemorylessActor(AgentMemoryActor):
         uniforms: Float[Array, " draws"],
         mask: Bool[Array, " M"] | None = None,
     ) -> AgentMemory:
-        """Draw an action; it is all that is noted down."""
+        """Draw an action; it is all that is remembered."""
         del reward
         action = draw_action(
             self.head, self.policy.numbers(observation), uniforms, mask, greedy=self.greedy

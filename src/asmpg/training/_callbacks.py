@@ -39,7 +39,7 @@ class Callback:
     """Hears of everything that happens in a run; every method may be left out."""
 
     def on_start(self, config: RunConfig, score: Score, latest: Mapping[int, Row]) -> None:
-        """Training begins; `latest` has the last row of each seed that goes on from one."""
+        """Training begins; `latest` has the last row of each seed that is resumed from one."""
 
     def on_compile(self) -> None:
         """The program is being compiled."""
@@ -85,7 +85,7 @@ class Callbacks(Callback):
 class TensorBoardLogger(Callback):
     """Writes every metric of every seed, each seed into a sub-folder of its own.
 
-    A run that is resumed hides what was logged beyond the step it goes on from.
+    A run that is resumed hides what was logged beyond the step it resumes from.
     """
 
     def __init__(self, folder: str | Path):

@@ -54,12 +54,11 @@ def train(
     """Train every seed of `config`, into the folder `out` if one is given.
 
     With `resume`, the run in `out` resumes from its checkpoints, and ends bit for bit as if it had
-    never stopped. With more `steps` than it had, it goes on to those: schedules then follow the
-    share of the longer run. On CPUs each seed runs on its own, as many at a time as there are
-    cores, so its results do not depend, in any bit, on the seeds beside it or on the number of
-    cores; on other devices all seeds run in one program, and their number may change the last bits.
-    GPUs repeat
-    themselves, and so resume, bit for bit only with the environment variable
+    never stopped. With more `steps` than it had, it continues up to those: schedules then
+    follow the share of the longer run. On CPUs each seed runs on its own, as many at a time as
+    there are cores, so its results do not depend, in any bit, on the seeds beside it or on the
+    number of cores; on other devices all seeds run in one program, and their number may change the
+    last bits. GPUs repeat themselves, and so resume, bit for bit only with the environment variable
     `XLA_FLAGS=--xla_gpu_deterministic_ops=true`, at some cost in speed; the command line sets it.
 
     `progress` is shown on standard error, unless one of the `callbacks` does.

@@ -1,4 +1,4 @@
-"""Where environments of Gymnasium come from: an id, an instance, or a function."""
+"""Where Gymnasium environments come from: an id, an instance, or a function."""
 
 import copy
 import dataclasses

@@ -14,7 +14,7 @@ from asmpg.methods.ais._networks import MIXTURE_COMPONENTS, AISNetworks, LSTMSta
 
 
 class Segments(eqx.Module):
-    """`N` lanes of `T` steps, time first; every lane holds one segment of an episode or more.
+    """`N` columns of `T` steps, time first; every column holds one segment of an episode or more.
 
     Row `t` holds `o_t`, `a_t`, the reward `r_t` and the observation `o_{t+1}` they led to (also
     where the episode ended or was cut there), and whether that ended the episode. A segment starts
@@ -84,7 +84,7 @@ ReturnBaseline = Literal["none", "batch-mean"]
 _LOG_SCALE_BOUND = 5.0
 #: The losses that are reported.
 _PARTS = ("reward_loss", "observation_loss", "ais_loss", "policy_loss")
-#: How many steps of every lane are differentiated at once.
+#: How many steps of every column are differentiated at once.
 _BLOCK = 16
 
 
@@ -161,7 +161,7 @@ def ais_loss(
 def ais_gradient(
     networks: AISNetworks, steps: WeightedSteps, reward_weight: float | Float[Array, ""]
 ) -> tuple[AISNetworks, dict[str, Float[Array, ""]]]:
-    """The gradient of `ais_loss`, and its parts, in time that depends on the longest lane.
+    """The gradient of `ais_loss`, and its parts, in time that depends on the longest column.
 
     The padding behind its end is left out: the encoder runs forward block by block, as far as there
     are valid steps, and the gradient comes back the same way, each block encoded once more.

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from asmpg.agents import load
-from asmpg.distillation import Histories, Lesson, Stage, distil_by, teacher_of
+from asmpg.distillation import Histories, Lesson, Sampler, distil_by, teacher_of
 from asmpg.environments import PAPER_ENVIRONMENTS, AbstractFiniteEnvironment
 from asmpg.exact import policy_returns
 from asmpg.policies import KernelTables
@@ -116,10 +116,12 @@ def extracted(
     environment = resolved.environment
     if not isinstance(environment, AbstractFiniteEnvironment):
         return
-    stage = Stage(resolved, sequences=None, steps=None)
+    sampler = Sampler(resolved, sequences=None, steps=None)
     who = teacher_of(load(teacher), resolved.interface)
     data = [
-        episode for number in range(ROUNDS) for episode in words(stage.histories(who, seed, number))
+        episode
+        for number in range(ROUNDS)
+        for episode in words(sampler.histories(who, seed, number))
     ]
     score, values = score_of(environment), {}
     for epsilon in EPSILONS:

@@ -12,7 +12,7 @@ from gymnasium import spaces
 import asmpg
 from asmpg._support.files import read_json
 from asmpg.agents import Agent
-from asmpg.distillation import Lesson, PredictTeacher, Stage, log_probabilities
+from asmpg.distillation import Lesson, PredictTeacher, Sampler, log_probabilities
 from asmpg.environments import Discrete
 from asmpg.interop import resolve
 from asmpg.policies import FilteredPolicy, TabularPolicy, actor
@@ -82,8 +82,8 @@ def test_a_finite_state_controller_is_recovered():
         progress=False,
         **QUICK | {"sequences": 32, "sequence_steps": 64, "epochs": 60},
     )
-    stage = Stage(resolve("Tiger", {}), sequences=16, steps=64)
-    histories = stage.histories(FilteredPolicy(teacher.policy), 77)
+    sampler = Sampler(resolve("Tiger", {}), sequences=16, steps=64)
+    histories = sampler.histories(FilteredPolicy(teacher.policy), 77)
     wanted, found = (
         np.exp(eqx.filter_jit(log_probabilities)(FilteredPolicy(agent.policy), histories))
         for agent in (teacher, student)
@@ -156,9 +156,9 @@ def test_a_model_with_predict_labels_and_plays(kind):
     """On the host its actions count from 5, and it forgets where episodes start."""
     resolved = resolve(RandomWalk, {})
     teacher = PredictTeacher(kind(3, first_action=5), resolved.interface)
-    stage = Stage(resolved, sequences=3, steps=20)
-    histories = stage.histories(teacher, 1)
-    stage.close()
+    sampler = Sampler(resolved, sequences=3, steps=20)
+    histories = sampler.histories(teacher, 1)
+    sampler.close()
     labels = teacher.labels(histories)
     taken = labels.argmax(axis=-1)
     np.testing.assert_allclose(labels.max(), 1 if kind is LastTwo else 0.8 + 0.2 / 3, rtol=1e-6)
@@ -230,8 +230,8 @@ def test_what_cannot_be_is_said_before_anything_is_played(teacher, options, mess
     def refuse(*_, **__):
         raise AssertionError
 
-    monkeypatch.setattr("asmpg.distillation._stage.Stage.histories", refuse)
-    monkeypatch.setattr("asmpg.distillation._stage.Stage.score", refuse)
+    monkeypatch.setattr("asmpg.distillation._sampler.Sampler.histories", refuse)
+    monkeypatch.setattr("asmpg.distillation._sampler.Sampler.score", refuse)
     with pytest.raises(ValueError, match=message):
         asmpg.distil(teacher, **{"environment": "CheeseMaze", "progress": False} | options)
 

@@ -9,7 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, Shaped
+from jaxtyping import Array, Float, Shaped
 from numpy.typing import ArrayLike
 
 from asmpg._support.checks import check_integer, check_number
@@ -22,21 +22,16 @@ from asmpg.agents._arguments import (
     reward_batch,
     start_batch,
 )
-from asmpg.agents._recipe import Recipe
+from asmpg.agents._recipe import Origin, Recipe
 from asmpg.agents.machine import Machine, Setting
 from asmpg.agents.machine.exports import network_of, write_network
-from asmpg.environments import AbstractFiniteEnvironment, Environment, Space
-from asmpg.exact import num_windows
-from asmpg.interop import ActionWriter, IntegerWriter, writer_of
-from asmpg.policies import Actor, ASMPolicy, FilteredPolicy, HistoryPolicy, WindowPolicy, actor
+from asmpg.environments import Environment, Space
+from asmpg.experience import StepInputs, act_together
+from asmpg.policies import Actor, ASMPolicy, FilteredPolicy, HistoryPolicy, actor
 from asmpg.runs import RunConfig, save_checkpoint
 
 if TYPE_CHECKING:
     from asmpg.training import TrainingResult
-
-
-#: That of values, where no method says otherwise.
-_DISCOUNT = 0.99
 
 
 class Agent:
@@ -74,7 +69,7 @@ class Agent:
         self.policy = policy
         #: The run that the agent is from, where `learn` or `train` has just made it.
         self.result: TrainingResult | None = None
-        self._recipe = recipe
+        self._origin = Origin(recipe, self._actors[False].head.space)
         self._learned = learned
         self._empty_memory = jax.eval_shape(self._actors[False].start, jax.random.key(0))
         self.seed(seed)
@@ -123,22 +118,22 @@ class Agent:
             of the `n`. That of an ASM policy holds agent states, actions and the numbers of actions
             played.
         """
-        observations, single = observation_batch(self._read(observation), self.observation_space)
+        seen = self._origin.read(observation)
+        observations, single = observation_batch(seen, self.observation_space)
         number = len(observations)
         memory = None if state is None else memory_batch(state, self._empty_memory, number)
         actor = self._actors[bool(deterministic)]
-        memory, actions = _act(
-            actor,
-            memory,
-            start_batch(episode_start, number),
-            observations,
-            reward_batch(reward, number),
-            mask_batch(action_masks, actor.head, number),
-            jnp.asarray(self._generator.random((number, actor.draws), np.float32)),
-            jnp.asarray(self._generator.integers(2**31), jnp.int32),
+        inputs = StepInputs(
+            start=start_batch(episode_start, number),
+            observations=observations,
+            rewards=reward_batch(reward, number),
+            masks=mask_batch(action_masks, actor.head, number),
+            uniforms=jnp.asarray(self._generator.random((number, actor.draws), np.float32)),
+            seed=jnp.asarray(self._generator.integers(2**31), jnp.int32),
         )
+        memory, actions = _act(actor, memory, inputs)
         after = tuple(np.asarray(leaf) for leaf in jax.tree.leaves(memory))
-        played = self._writer.write(np.asarray(actions))
+        played = self._origin.writer.write(np.asarray(actions))
         return (played[0] if single else played), after
 
     def nu(
@@ -154,7 +149,7 @@ class Agent:
         `state` and `action` are `None` at the start of an episode. `time`, the number of actions
         played, matters to time-indexed policies only.
         """
-        given = (state, action, self._read(observation))
+        given = (state, action, self._origin.read(observation))
         return _kernels.nu(self._asm_policy(), self.observation_space, given, time)
 
     def phi(
@@ -177,14 +172,14 @@ class Agent:
         arguments of `nu`. `time` is as for `nu`.
         """
         if given is not None:
-            given = (given[0], given[1], self._read(given[2]))
+            given = (given[0], given[1], self._origin.read(given[2]))
         return _kernels.phi(
             self._asm_policy(),
             self.observation_space,
             state,
             given,
             time,
-            seen=[self._read(observation) for observation in seen],
+            seen=[self._origin.read(observation) for observation in seen],
             done=done,
         )
 
@@ -212,18 +207,16 @@ class Agent:
         """
         check_integer("cases", cases, low=1, high=1000)
         check_integer("episodes", episodes, low=2, high=1_000_000)
-        recipe = self._recipe
-        if environment is None and recipe is not None:
-            environment = recipe.environment()
-        if discount is None:
-            discount = _DISCOUNT if recipe is None else float(recipe.method.return_discount)
+        origin, policy = self._origin, self._asm_policy()
+        environment = origin.environment() if environment is None else environment
+        discount = origin.discount if discount is None else discount
         check_number("discount", discount, low=0, high=1)
         return Machine.of_policy(
-            self._asm_policy(),
+            policy,
             None if environment is None else Setting(environment, discount, episodes),
-            name=None if recipe is None else recipe.interface.name,
+            name=origin.name,
             observation_names=observation_names or self._observation_names(environment),
-            first_action=self._first_action,
+            first_action=origin.first_action,
             cases=cases,
         )
 
@@ -237,15 +230,14 @@ class Agent:
 
         >>> agent.export("policy.h")
         """
-        policy, name = self._asm_policy(), "policy"
-        if self._recipe is not None:
-            name = self._recipe.interface.name
+        policy, origin = self._asm_policy(), self._origin
+        name, first = origin.name or "policy", origin.first_action
         if policy.num_observations is None:
-            network = network_of(policy, name=name, first_action=self._first_action)
+            network = network_of(policy, name=name, first_action=first)
             write_network(network, Path(path), deterministic=deterministic)
             return
-        environment = None if self._recipe is None else self._recipe.environment()
-        machine = Machine.of_policy(policy, name=name, first_action=self._first_action)
+        environment = origin.environment()
+        machine = Machine.of_policy(policy, name=name, first_action=first)
         machine = machine.named(environment, self._observation_names(environment))
         (machine.harden() if deterministic else machine).export(path)
 
@@ -254,41 +246,16 @@ class Agent:
 
         >>> agent.save("cheese.npz")
         """
-        if self._recipe is None:
+        recipe = self._origin.recipe
+        if recipe is None:
             raise ValueError("only an agent from training can be saved, not one made of a policy")
-        save_checkpoint(path, self._learned, self._recipe.to_dict())
-
-    def _read(self, observation: Observation) -> Any:
-        # For our own environments, `observation_batch` says all there is to say.
-        if self._recipe is None or not self._recipe.interface.on_host:
-            return observation
-        return self._recipe.interface.reader.read_any(observation)
-
-    def _observation_names(self, environment: Environment[Any] | None) -> tuple[str, ...] | None:
-        """What `environment` calls its symbols, or that of the run; `None` if they are unknown."""
-        if self._asm_policy().num_observations is None:
-            return None
-        known = getattr(environment, "observation_names", None)
-        if known is None and self._recipe is not None:
-            return self._recipe.interface.reader.names
-        return known
-
-    @property
-    def _writer(self) -> ActionWriter:
-        if self._recipe is None:
-            return writer_of(self._actors[False].head.space)
-        return self._recipe.interface.writer
-
-    @property
-    def _first_action(self) -> int:
-        """Machines and exports count actions from it."""
-        writer = self._writer
-        return writer.start if isinstance(writer, IntegerWriter) else 0
+        save_checkpoint(path, self._learned, recipe.to_dict())
 
     @property
     def config(self) -> RunConfig | None:
         """The configuration of the run that the agent is from; `None` if it is from none."""
-        return None if self._recipe is None else self._recipe.config
+        recipe = self._origin.recipe
+        return None if recipe is None else recipe.config
 
     @property
     def history_policy(self) -> HistoryPolicy | None:
@@ -300,9 +267,8 @@ class Agent:
     @property
     def num_actions(self) -> int:
         """How many actions there are to choose from."""
-        if self._recipe is not None:
-            return self._recipe.interface.num_actions
-        return self._asm_policy().num_actions
+        recipe = self._origin.recipe
+        return self._asm_policy().num_actions if recipe is None else recipe.interface.num_actions
 
     @property
     def num_states(self) -> int:
@@ -312,8 +278,7 @@ class Agent:
     @property
     def window(self) -> int:
         """How many observations the action depends on directly; 0 for the paper's policies."""
-        policy = self._asm_policy()
-        return policy.window if isinstance(policy, WindowPolicy) else 0
+        return _kernels.window(self._asm_policy())
 
     def num_memories(self, environment: Any = None) -> int:
         """How many memories the agent can have between two steps, where observations are finite.
@@ -323,16 +288,11 @@ class Agent:
 
         >>> agent.num_memories(asmpg.make("CheeseMaze"))
         """
-        policy = self._asm_policy()
-        if policy.num_observations is None:
-            raise ValueError("num_memories needs finite observations; these are real")
-        kept = max(self.window - 1, 0)
-        if environment is None:
-            pairs = policy.num_observations * policy.num_actions
-            return policy.num_states * sum(pairs**length for length in range(kept + 1))
-        if not isinstance(environment, AbstractFiniteEnvironment):
-            raise ValueError(f"environment must have a finite model, got {environment!r}")
-        return policy.num_states * num_windows(environment.model, kept)
+        return _kernels.num_memories(self._asm_policy(), environment)
+
+    def _observation_names(self, environment: Environment[Any] | None) -> tuple[str, ...] | None:
+        symbols = self._asm_policy().num_observations is not None
+        return self._origin.observation_names(environment) if symbols else None
 
     def _asm_policy(self) -> ASMPolicy:
         if self.policy is None:
@@ -342,20 +302,7 @@ class Agent:
 
 @eqx.filter_jit
 def _act(
-    actor: Actor[Any],
-    memory: Any | None,
-    start: Bool[Array, " n"],
-    observations: Shaped[Array, "n *observation"],
-    rewards: Float[Array, " n"],
-    masks: Bool[Array, "n M"] | None,
-    uniforms: Float[Array, "n draws"],
-    seed: Int[Array, ""],
+    actor: Actor[Any], memory: Any | None, inputs: StepInputs
 ) -> tuple[Any, Shaped[Array, "n *played"]]:
-    keys = jax.random.split(jax.random.key(seed), len(observations))
-    fresh = jax.vmap(actor.start)(keys)
-    if memory is None:
-        memory, start = fresh, jnp.ones_like(start)
-    memory = jax.tree.map(lambda new, old: jax.vmap(jnp.where)(start, new, old), fresh, memory)
-    rewards = jnp.where(start, 0.0, rewards)
-    after = jax.vmap(actor.act)(memory, observations, rewards, uniforms, masks)
+    after = act_together(actor, memory, inputs)
     return after, actor.head.play(after.action)

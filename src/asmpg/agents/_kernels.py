@@ -1,7 +1,7 @@
 """A look inside an ASM policy."""
 
 from collections.abc import Sequence
-from typing import SupportsIndex
+from typing import Any, SupportsIndex
 
 import jax.numpy as jnp
 import numpy as np
@@ -9,11 +9,30 @@ from jaxtyping import Array, Float, Shaped
 from numpy.typing import ArrayLike
 
 from asmpg.agents._arguments import Observation, index, observation_batch
-from asmpg.environments import Space
+from asmpg.environments import AbstractFiniteEnvironment, Space
+from asmpg.exact import num_windows
 from asmpg.policies import AgentMemory, ASMPolicy, TimeIndexedPolicy, WindowPolicy
 
 #: Agent state, action and observation: what `nu` looks at. The first two are `None` at the start.
 KernelInput = tuple[SupportsIndex | None, SupportsIndex | None, Observation]
+
+
+def window(policy: ASMPolicy) -> int:
+    """How many observations the action depends on directly."""
+    return policy.window if isinstance(policy, WindowPolicy) else 0
+
+
+def num_memories(policy: ASMPolicy, environment: Any = None) -> int:
+    """Agent states, times what a window can keep; in an `environment`, what can be met there."""
+    if policy.num_observations is None:
+        raise ValueError("num_memories needs finite observations; these are real")
+    kept = max(window(policy) - 1, 0)
+    if environment is None:
+        pairs = policy.num_observations * policy.num_actions
+        return policy.num_states * sum(pairs**length for length in range(kept + 1))
+    if not isinstance(environment, AbstractFiniteEnvironment):
+        raise ValueError(f"environment must have a finite model, got {environment!r}")
+    return policy.num_states * num_windows(environment.model, kept)
 
 
 def nu(

@@ -1,15 +1,18 @@
-"""What an agent is made of, and saved with."""
+"""Where an agent is from: the run it is made of and saved with, and its environment."""
 
 import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from asmpg.environments import Environment
-from asmpg.interop import Interface
+from asmpg.agents._arguments import Observation
+from asmpg.environments import ActionSpace, Environment
+from asmpg.interop import ActionWriter, IntegerWriter, Interface, writer_of
 from asmpg.methods import Method
 from asmpg.runs import RunConfig
 
 _FORMAT = "asmpg agent 1"
+#: That of values, where no method says otherwise.
+_DISCOUNT = 0.99
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,3 +56,49 @@ class Recipe:
             return cls(config, Interface.from_dict(stored["interface"]))
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"its configuration cannot be read: {error}") from None
+
+
+@dataclasses.dataclass(frozen=True)
+class Origin:
+    """The run that an agent is from; where there is none, what its actions are."""
+
+    recipe: Recipe | None
+    space: ActionSpace
+
+    @property
+    def name(self) -> str | None:
+        """That of the environment; `None` without a run."""
+        return None if self.recipe is None else self.recipe.interface.name
+
+    @property
+    def discount(self) -> float:
+        """Of the method that has learned."""
+        return _DISCOUNT if self.recipe is None else float(self.recipe.method.return_discount)
+
+    @property
+    def writer(self) -> ActionWriter:
+        """Writes actions as elements of the environment's action space."""
+        return writer_of(self.space) if self.recipe is None else self.recipe.interface.writer
+
+    @property
+    def first_action(self) -> int:
+        """Machines and exports count actions from it."""
+        writer = self.writer
+        return writer.start if isinstance(writer, IntegerWriter) else 0
+
+    def environment(self) -> Environment[Any] | None:
+        """That of the run, if it can be made again and is compiled."""
+        return None if self.recipe is None else self.recipe.environment()
+
+    def read(self, observation: Observation) -> Any:
+        """As the policy takes it; for our own environments, it is that already."""
+        if self.recipe is None or not self.recipe.interface.on_host:
+            return observation
+        return self.recipe.interface.reader.read_any(observation)
+
+    def observation_names(self, environment: Environment[Any] | None) -> tuple[str, ...] | None:
+        """What `environment` calls its symbols, or that of the run; `None` if they are unknown."""
+        known = getattr(environment, "observation_names", None)
+        if known is None and self.recipe is not None:
+            return self.recipe.interface.reader.names
+        return known

@@ -13,7 +13,7 @@ from asmpg.distillation._histories import log_probabilities as log_probabilities
 from asmpg.distillation._lesson import DISTIL_REPORT as DISTIL_REPORT
 from asmpg.distillation._lesson import Distilled as Distilled
 from asmpg.distillation._lesson import Lesson as Lesson
-from asmpg.distillation._stage import Stage as Stage
+from asmpg.distillation._sampler import Sampler as Sampler
 from asmpg.distillation._teachers import PolicyTeacher as PolicyTeacher
 from asmpg.distillation._teachers import PredictTeacher as PredictTeacher
 from asmpg.distillation._teachers import Teacher as Teacher

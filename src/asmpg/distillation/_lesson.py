@@ -16,7 +16,7 @@ from asmpg.agents import Agent, load
 from asmpg.distillation._fit import fit
 from asmpg.distillation._histories import Examples
 from asmpg.distillation._progress import DistilProgress, closeness
-from asmpg.distillation._stage import Stage
+from asmpg.distillation._sampler import Sampler
 from asmpg.distillation._teachers import Teacher, teacher_of
 from asmpg.exact import policy_returns
 from asmpg.policies import ASMPolicy, FilteredPolicy, HistoryPolicy
@@ -111,7 +111,7 @@ class Lesson:
             self._resolved = self._origin.resolve(trust=trust)
         else:
             self._resolved = RunConfig(environment, environment_options=self._options).resolve()
-        self._stage = Stage(self._resolved, sequences=sequences, steps=sequence_steps)
+        self._sampler = Sampler(self._resolved, sequences=sequences, steps=sequence_steps)
         self.teacher: Teacher = teacher_of(
             who, self._resolved.interface, deterministic=deterministic
         )
@@ -206,7 +206,7 @@ class Lesson:
 
     def close(self) -> None:
         """Close environments on the host."""
-        self._stage.close()
+        self._sampler.close()
 
     def _distilled(
         self, program: Program, seed: int, progress: DistilProgress
@@ -220,7 +220,7 @@ class Lesson:
             where = f"round {number + 1} of {self._rounds}"
             progress.doing(f"{where}, playing")
             player = student if number else self.teacher
-            histories = self._stage.histories(player, seed, number)
+            histories = self._sampler.histories(player, seed, number)
             steps, episodes = steps + histories.num_steps, episodes + histories.num_episodes
             progress.doing(f"{where}, asking the teacher")
             examples = Examples(histories, self.teacher.labels(histories))
@@ -268,7 +268,7 @@ class Lesson:
         self, player: HistoryPolicy | Teacher, policy: ASMPolicy | None, *seeds: int
     ) -> dict[str, float | None]:
         """The mean over fresh episodes and its standard error, and the exact value if known."""
-        found = self._stage.score(player, *seeds, 1_000_000, episodes=self._episodes)
+        found = self._sampler.score(player, *seeds, 1_000_000, episodes=self._episodes)
         exact = None
         sampled = not getattr(player, "deterministic", False)
         if sampled and policy is not None and policy.tabulates:

@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Float, Int, Shaped
 from asmpg.agents import Agent
 from asmpg.distillation._histories import Histories, log_probabilities
 from asmpg.environments import Discrete, Space
-from asmpg.experience import Player
+from asmpg.experience import Player, StepInputs
 from asmpg.interop import (
     IntegerWriter,
     Interface,
@@ -140,17 +140,10 @@ class PredictPlayer(Player):
         return [np.zeros(self._copies, np.int32)]
 
     def act(
-        self,
-        memory: list[Any],
-        start: Bool[np.ndarray, " n"],
-        observations: Shaped[np.ndarray, "n *observation"],
-        rewards: Float[np.ndarray, " n"],
-        uniforms: Float[np.ndarray, "n draws"],
-        masks: Bool[np.ndarray, "n M"] | None,
-        seed: int,
+        self, memory: list[Any], inputs: StepInputs
     ) -> tuple[list[Any], Int[np.ndarray, " n"], Int[np.ndarray, " n"]]:
-        del memory, rewards, uniforms, masks, seed
-        actions, self._state = self._teacher.act(observations, self._state, start)
+        del memory
+        actions, self._state = self._teacher.act(inputs.observations, self._state, inputs.start)
         return [actions], actions, actions
 
     def rebuilt(self, leaves: list[Any]) -> Any:

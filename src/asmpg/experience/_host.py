@@ -1,147 +1,21 @@
 """Playing in environments that are stepped on the host; acting is compiled."""
 
-import abc
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, Shaped
+from jaxtyping import Float, Int, Shaped
 
 from asmpg.experience._experience import Collection, Rollouts
+from asmpg.experience._player import Player, StepInputs
 from asmpg.interop import HostDriver
-from asmpg.policies import Actor
 
 #: Whole episodes are padded to a power of two, at least this one: few lengths are compiled.
 _SHORTEST = 16
 #: One step of all copies, by the names of the fields of `Experience`.
 Row = dict[str, Any]
-
-
-class Player(abc.ABC):
-    """Acts for several environments at once. Memories are lists of arrays."""
-
-    #: How many uniform random numbers a step takes.
-    draws: int
-
-    @abc.abstractmethod
-    def prepare(self, learner: Any) -> None:
-        """Play for `learner` from now on."""
-
-    @abc.abstractmethod
-    def empty_memory(self, seed: int) -> list[Any]:
-        """The memory at the start of an episode in every environment, as its leaves."""
-
-    @abc.abstractmethod
-    def act(
-        self,
-        memory: list[Any],
-        start: Bool[np.ndarray, " n"],
-        observations: Shaped[np.ndarray, "n *observation"],
-        rewards: Float[np.ndarray, " n"],
-        uniforms: Float[np.ndarray, "n draws"],
-        masks: Bool[np.ndarray, "n M"] | None,
-        seed: int,
-    ) -> tuple[list[Any], Shaped[np.ndarray, "n *action"], Shaped[np.ndarray, "n *played"]]:
-        """The new memory, the actions, and what is played; memory is lost where episodes `start`.
-
-        Actions are as the head writes them down, and allowed by `masks`.
-        """
-
-    @abc.abstractmethod
-    def rebuilt(self, leaves: list[Any]) -> Any:
-        """The memory that has these leaves."""
-
-
-class HostPlayer(Player):
-    """Acts as a compiled actor does. The memory stays on the device between steps."""
-
-    def __init__(self, make_actor: Callable[[Any], Actor[Any]], copies: int):
-        """`make_actor(learner)` is who plays."""
-        self._make_actor = eqx.filter_jit(make_actor)
-        self._copies = copies
-        self._structure: Any = None
-        self._actor_leaves: list[Array] = []
-
-    def prepare(self, learner: Any) -> None:
-        actor = self._make_actor(learner)
-        arrays, rest = eqx.partition(actor, eqx.is_array)
-        self._actor_leaves, structure = jax.tree.flatten(arrays)
-        if self._structure is None or structure != self._structure:
-            self._structure = structure
-            self._compile(structure, rest)
-
-    def empty_memory(self, seed: int) -> list[Array]:
-        return self._begin(self._actor_leaves, np.int32(seed))
-
-    def act(
-        self,
-        memory: list[Array],
-        start: Bool[np.ndarray, " n"],
-        observations: Shaped[np.ndarray, "n *observation"],
-        rewards: Float[np.ndarray, " n"],
-        uniforms: Float[np.ndarray, "n draws"],
-        masks: Bool[np.ndarray, "n M"] | None,
-        seed: int,
-    ) -> tuple[list[Array], Shaped[np.ndarray, "n *action"], Shaped[np.ndarray, "n *played"]]:
-        memory, actions, played = self._act(
-            self._actor_leaves,
-            memory,
-            start,
-            observations,
-            rewards,
-            uniforms,
-            masks,
-            np.int32(seed),
-        )
-        chosen = np.asarray(actions)
-        return memory, chosen, chosen if played is None else np.asarray(played)
-
-    def rebuilt(self, leaves: list[Any]) -> Any:
-        return jax.tree.unflatten(self._memory_structure, leaves)
-
-    def _compile(self, structure: Any, rest: Any) -> None:
-        def actor_of(leaves: list[Array]) -> Actor[Any]:
-            return eqx.combine(jax.tree.unflatten(structure, leaves), rest)
-
-        def fresh(leaves: list[Array], seed: Int[Array, ""]) -> Any:
-            keys = jax.random.split(jax.random.key(seed), self._copies)
-            return jax.vmap(actor_of(leaves).start)(keys)
-
-        shape = jax.eval_shape(fresh, self._actor_leaves, np.int32(0))
-        self._memory_structure = jax.tree.structure(shape)
-        self.draws = actor_of(self._actor_leaves).draws
-
-        def begin(leaves: list[Array], seed: Int[Array, ""]) -> list[Array]:
-            return jax.tree.leaves(fresh(leaves, seed))
-
-        def act(
-            leaves: list[Array],
-            memory_leaves: list[Array],
-            start: Bool[Array, " n"],
-            observations: Shaped[Array, "n *observation"],
-            rewards: Float[Array, " n"],
-            uniforms: Float[Array, "n draws"],
-            masks: Bool[Array, "n M"] | None,
-            seed: Int[Array, ""],
-        ) -> tuple[list[Array], Shaped[Array, "n *action"], Shaped[Array, "n *played"] | None]:
-            before = jax.tree.map(
-                lambda new, old: jax.vmap(jnp.where)(start, new, old),
-                fresh(leaves, seed),
-                self.rebuilt(memory_leaves),
-            )
-            paid = jnp.where(start, 0.0, rewards)
-            actor = actor_of(leaves)
-            after = jax.vmap(actor.act)(before, observations, paid, uniforms, masks)
-            action, head = after.action, actor.head
-            played = head.play(action) if head.writes else None
-            return jax.tree.leaves(after), action, played
-
-        self._begin = jax.jit(begin)
-        self._act = jax.jit(act)
 
 
 class HostEnvironments:
@@ -248,16 +122,11 @@ class HostEnvironments:
                 yield self._step(uniforms)
 
     def _step(self, uniforms: Float[np.ndarray, "n draws"]) -> Row:
-        seed = self._draw_seed() if self._start.any() else 0
-        self._memory, actions, playing = self.player.act(
-            self._memory,
-            self._start,
-            self._observations,
-            self._rewards,
-            uniforms,
-            self._masks,
-            seed,
+        seed = np.int32(self._draw_seed() if self._start.any() else 0)
+        inputs = StepInputs(
+            self._start, self._observations, self._rewards, uniforms, self._masks, seed
         )
+        self._memory, actions, playing = self.player.act(self._memory, inputs)
         step = self.driver.step(playing)
         played = step.played
         row = {

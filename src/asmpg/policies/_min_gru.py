@@ -1,5 +1,7 @@
 """A recurrence that is linear in its memory, so that a whole history is one parallel scan."""
 
+from collections.abc import Callable
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -100,12 +102,8 @@ class MinGRUEncoder(eqx.Module):
         first: Bool[Array, "*batch"],
     ) -> tuple[Float[Array, "*batch m"], Float[Array, "*batch d"]]:
         """The memory after `O_t`, and the features of the history."""
-        flow, after = self._read(observation, previous_action, first), []
-        for layer, memory in zip(self.layers, jnp.split(hidden, _LAYERS, axis=-1), strict=True):
-            keep, added = layer.drive(flow, first)
-            after.append(keep * memory + added)
-            flow = layer.features(flow, after[-1])
-        return jnp.concatenate(after, axis=-1), _norm(flow, self.norm)
+        seen = self._read(observation, previous_action, first)
+        return self._through_layers(hidden, seen, first, _one_step)
 
     def along(
         self,
@@ -115,10 +113,21 @@ class MinGRUEncoder(eqx.Module):
         first: Bool[Array, "T N"],
     ) -> tuple[Float[Array, "T N m"], Float[Array, "T N d"]]:
         """What `step` gives at each of `T` observations."""
-        flow, after = self._read(observations, previous_actions, first), []
+        seen = self._read(observations, previous_actions, first)
+        return self._through_layers(hidden, seen, first, linear_recurrence)
+
+    def _through_layers(
+        self,
+        hidden: Float[Array, "*batch m"],
+        flow: Float[Array, "*times_and_batch d"],
+        first: Bool[Array, "*times_and_batch"],
+        recur: Callable[[Array, Array, Array], Array],
+    ) -> tuple[Float[Array, "*times_and_batch m"], Float[Array, "*times_and_batch d"]]:
+        """`recur(memory, keep, added)` are the memories of a layer."""
+        after = []
         for layer, memory in zip(self.layers, jnp.split(hidden, _LAYERS, axis=-1), strict=True):
             keep, added = layer.drive(flow, first)
-            after.append(linear_recurrence(memory, keep, added))
+            after.append(recur(memory, keep, added))
             flow = layer.features(flow, after[-1])
         return jnp.concatenate(after, axis=-1), _norm(flow, self.norm)
 
@@ -176,6 +185,14 @@ class MinGRUPolicy(RecurrentPolicy):
         first: Bool[Array, "T N"],
     ) -> tuple[Float[Array, "T N m"], Float[Array, "T N d"]]:
         return self.encoder.along(hidden, observations, previous_actions, first)
+
+
+def _one_step(
+    start: Float[Array, "*batch d"],
+    keep: Float[Array, "*batch d"],
+    added: Float[Array, "*batch d"],
+) -> Float[Array, "*batch d"]:
+    return keep * start + added
 
 
 def linear_recurrence(

@@ -32,7 +32,7 @@ _LONG = 1000
 _COMPILED_SEQUENCES, _HOST_SEQUENCES = 64, 16
 
 
-class Stage:
+class Sampler:
     """An environment to play `sequences` sequences in, each of `steps` steps from a reset on.
 
     Policies play compiled where the environment is. Who has nothing but `predict` plays on the

@@ -35,7 +35,12 @@ def pytest_configure(config):
     if not hasattr(config, "workerinput") and "JAX_COMPILATION_CACHE_DIR" not in os.environ:
         folder = tempfile.TemporaryDirectory(prefix="asmpg-compiled-")
         config.add_cleanup(folder.cleanup)
-        os.environ["JAX_COMPILATION_CACHE_DIR"] = folder.name
+        # However little time it took to compile.
+        settings = {"compilation_cache_dir": folder.name}
+        settings["persistent_cache_min_compile_time_secs"] = 0.0
+        for name, value in settings.items():
+            os.environ[f"JAX_{name.upper()}"] = str(value)
+            jax.config.update(f"jax_{name}", value)
 
 
 #: Linux lets a process have about 65,000 memory mappings; every compiled program takes some.

@@ -38,7 +38,12 @@ def _run(given: Sequence[str]) -> None:
     )
     try:
         command = importlib.import_module(f"asmpg.commands.{name}")
+        compile_cache = importlib.import_module("asmpg._support.compile_cache")
         raise_on_interrupt()
+        if options.pop("no_compile_cache", False):
+            compile_cache.switch_compile_cache_off()
+        else:
+            compile_cache.use_compile_cache()
         command.show(**options)
     except BrokenPipeError:
         # The reader of our output is gone; Python would complain again at exit.

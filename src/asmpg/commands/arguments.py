@@ -29,6 +29,9 @@ _Seeds = _value("N|SEED,SEED,...")
 _Settings = Annotated[tuple[str, ...], UseAppendAction, _value("NAME=VALUE")]
 _Which = Literal["best", "last"]
 _Quiet = Annotated[bool, arg(help="Show no progress.")]
+_NoCompileCache = Annotated[
+    bool, arg(help="Neither use nor keep compiled programs in the user's cache folder.")
+]
 _Json = Annotated[bool, arg(name="json", help="Print JSON instead of a table.")]
 _Trust = Annotated[
     bool, arg(help="Import the module that the run's environment names, module:Name-v0.")
@@ -61,6 +64,7 @@ class Train:
     quiet: _Quiet = False
     trust: bool = False
     """With --resume, import the module that the run's environment names, module:Name-v0."""
+    no_compile_cache: _NoCompileCache = False
     method: Annotated[str | None, _option("STR", "asm-ppo")] = None
     """asm-ppo (recommended), gru-ppo, mingru-ppo, memoryless-ppo, asmpg (as in the paper),
     asmpg-marginal, ais-kl, ais-mmd, ais-kl-fixed or ais-mmd-fixed."""
@@ -202,6 +206,7 @@ class Study:
     retries: int = 2
     """How often a run that failed is restarted."""
     quiet: _Quiet = False
+    no_compile_cache: _NoCompileCache = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,6 +12,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from asmpg._support.compile_cache import use_compile_cache
 from asmpg._support.errors import TrainingError
 from asmpg._support.interrupts import deferred_interrupt, worker_threads
 from asmpg._support.machine import available_cores
@@ -68,6 +69,9 @@ def train(
     after seed; what they are in the middle of cannot be saved, so there a resumed run begins new
     episodes. With `step_timeout`, a step of theirs that takes more seconds than that ends the run.
 
+    What is compiled is kept in the user's cache folder, unless your program has set JAX's
+    compilation cache itself or `ASMPG_COMPILE_CACHE=off`.
+
     While it trains, the folder is locked: nobody else can train there. A run that is resumed
     imports no module that its environment's id names, `module:Name-v0`, unless you `trust` it or
     have imported the module.
@@ -98,6 +102,7 @@ def train_together(
     They are one compiled program. The callbacks hear of all of them. A seed that is among `starts`
     begins there, not with a fresh policy.
     """
+    use_compile_cache()
     with contextlib.ExitStack() as locks:
         runs = []
         for config, out in zip(configs, outs, strict=True):

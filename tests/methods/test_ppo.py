@@ -18,7 +18,7 @@ from asmpg.methods.critics import ReturnScale
 from asmpg.methods.ppo import ASMPPO, GRUPPO, MemorylessPPO, MinGRUPPO
 from asmpg.policies import FilteredPolicy
 from asmpg.runs import RunConfig
-from asmpg.training import build_program
+from asmpg.training import build_program, start_seed
 from learning import improve, initialise
 
 SMALL = {"num_environments": 4, "rollout_steps": 16, "minibatches": 2, "epochs": 2}
@@ -312,7 +312,7 @@ def test_rates_follow_the_share_of_the_run_that_is_done():
 def test_halfway_is_halfway_however_long_the_run(steps):
     config = RunConfig("TMaze", method="memoryless-ppo", steps=steps)
     program = build_program(config, config.resolve())
-    state = program.start(jnp.asarray(1))
+    state = start_seed(program, 1)
     state = eqx.tree_at(lambda state: state.steps, state, jnp.asarray(steps // 2))
     assert program.progress(state) == pytest.approx(0.5)
 

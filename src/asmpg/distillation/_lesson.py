@@ -27,6 +27,7 @@ from asmpg.training import (
     TrainingResult,
     build_program,
     score_of,
+    start_seed,
     train_together,
     with_progress,
 )
@@ -212,7 +213,7 @@ class Lesson:
         self, program: Program, seed: int, progress: DistilProgress
     ) -> tuple[SeedState, dict[str, Any]]:
         """Where a run begins whose policy is distilled, and the report on it."""
-        state = program.start(jnp.asarray(seed))
+        state = start_seed(program, seed)
         student = state.learner.policy
         learned, held_out, rounds = [], [], []
         steps = episodes = 0

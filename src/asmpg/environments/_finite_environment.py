@@ -34,7 +34,8 @@ class _Lottery(eqx.Module):
 
 
 def _lottery(outcome: np.ndarray, probability: np.ndarray) -> _Lottery:
-    return _Lottery(jnp.asarray(outcome, jnp.int32), jnp.asarray(np.cumsum(probability, axis=-1)))
+    threshold = np.cumsum(probability, axis=-1)
+    return _Lottery(_on_device(outcome, np.int32), _on_device(threshold, float))
 
 
 def _symbol_lottery(probability: np.ndarray) -> _Lottery:
@@ -62,12 +63,17 @@ def sampling_tables(model: FiniteModel) -> SamplingTables:
         observation = observation[:1]
     return SamplingTables(
         next_state=_lottery(model.successor, model.probability),
-        reward=jnp.asarray(model.reward, float),
-        terminal=jnp.asarray(model.terminal),
+        reward=_on_device(model.reward, float),
+        terminal=_on_device(model.terminal, bool),
         observation=_symbol_lottery(observation),
         start=_symbol_lottery(model.start[None]),
         start_observation=_symbol_lottery(model.start_observation),
     )
+
+
+def _on_device(array: np.ndarray, kind: type) -> Array:
+    """As `jnp.asarray`, which compiles a program for every shape."""
+    return jax.device_put(np.asarray(array, jnp.result_type(kind)))
 
 
 class AbstractFiniteEnvironment(Environment[Int[Array, ""]]):

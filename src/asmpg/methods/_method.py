@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Key
 
 from asmpg._support.checks import check_fields
@@ -107,6 +108,9 @@ class Method(eqx.Module, Generic[LearnerState]):
 
 def with_array_numbers(method: MethodKind) -> MethodKind:
     """The same method with its numbers as arrays, which `jit` traces and `vmap` can batch."""
-    return jax.tree.map(
-        lambda leaf: jnp.asarray(leaf, float) if isinstance(leaf, int | float) else leaf, method
-    )
+    real = jnp.result_type(float)
+
+    def array(leaf: Any) -> Any:
+        return jax.device_put(np.asarray(leaf, real)) if isinstance(leaf, int | float) else leaf
+
+    return jax.tree.map(array, method)

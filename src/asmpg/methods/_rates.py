@@ -15,10 +15,14 @@ def adam_by_kind(
     b2: Number = 0.999,
     eps: float = 1e-8,
 ) -> optax.GradientTransformation:
-    """Adam with a rate for logits that are parameters themselves, and one for network weights."""
+    """Adam with a rate for logits that are parameters themselves, and one for network weights.
+
+    Moments are one vector of all parameters: a program for each of them takes longer to compile.
+    """
     rates = {"table": table, "network": network}
-    return optax.partition(
-        {kind: optax.adam(rate, b2=b2, eps=eps) for kind, rate in rates.items()}, _kinds
+    scales = {kind: optax.scale_by_learning_rate(rate) for kind, rate in rates.items()}
+    return optax.chain(
+        optax.flatten(optax.scale_by_adam(b2=b2, eps=eps)), optax.partition(scales, _kinds)
     )
 
 

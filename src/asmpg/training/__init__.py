@@ -15,6 +15,7 @@ from asmpg.training._program import Program as Program
 from asmpg.training._program import SeedState as SeedState
 from asmpg.training._program import build_program as build_program
 from asmpg.training._program import seed_shapes as seed_shapes
+from asmpg.training._program import start_seed as start_seed
 from asmpg.training._progress import Progress as Progress
 from asmpg.training._result import TrainingResult as TrainingResult
 from asmpg.training._seed_batches import Seat as Seat

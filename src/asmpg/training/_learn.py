@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import jax
 
+from asmpg._support.compile_cache import use_compile_cache
 from asmpg.methods import Method, with_array_numbers
 from asmpg.runs import RunConfig, default_seeds
 from asmpg.training._callbacks import Callback
@@ -63,6 +64,7 @@ def learn(
     """
     methods = [method] if isinstance(method, Method) else list(method)
     _check_alike(methods)
+    use_compile_cache()
     numbers = {
         "steps": steps,
         "evaluate_every": evaluate_every,

@@ -82,6 +82,7 @@ def train(
 
     >>> asmpg.train(asmpg.RunConfig("CheeseMaze", steps=100_000), "runs/cheese")
     """
+    use_compile_cache()
     config = config.with_objects(environment, method)
     resolved = config.resolve(trust=trust or not resume).with_step_timeout(step_timeout)
     listeners = with_progress(callbacks, progress)
@@ -102,7 +103,6 @@ def train_together(
     They are one compiled program. The callbacks hear of all of them. A seed that is among `starts`
     begins there, not with a fresh policy.
     """
-    use_compile_cache()
     with contextlib.ExitStack() as locks:
         runs = []
         for config, out in zip(configs, outs, strict=True):

@@ -6,6 +6,7 @@ from typing import Any, Literal
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from asmpg.environments import Discrete, Environment
@@ -171,7 +172,7 @@ def build_program(config: RunConfig, resolved: ResolvedEnvironment) -> Program:
     program = Program(
         resolved.environment,
         with_array_numbers(method),
-        jnp.asarray(config.steps, jnp.int32),
+        jax.device_put(np.int32(config.steps)),
         interface=resolved.interface,
         objective="undiscounted" if method.return_discount == 1 else "discounted",
         evaluation_episodes=config.evaluation_episodes,
@@ -179,6 +180,20 @@ def build_program(config: RunConfig, resolved: ResolvedEnvironment) -> Program:
     )
     check_memory(program.method, program.interface, seed_shapes(program))
     return program
+
+
+#: For what runs once: with all optimisations, compiling it takes longer.
+HASTILY: Any = {"compiler_options": {"xla_backend_optimization_level": 0}}
+
+
+@eqx.filter_jit(**HASTILY)
+def _start(program: Program, seed: Int[Array, ""]) -> SeedState:
+    return program.start(seed)
+
+
+def start_seed(program: Program, seed: int) -> SeedState:
+    """The state of `seed` before its first step."""
+    return _start(program, jnp.asarray(seed, jnp.int32))
 
 
 def seed_shapes(program: Program) -> Any:

@@ -13,10 +13,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from asmpg.methods import Method
 from asmpg.runs import SavedSeed, SeedStatus, is_array, is_key, raw
-from asmpg.training._program import Program, SeedState
-
-#: For what runs once: with all optimisations, compiling it takes three times as long.
-_HASTILY: Any = {"compiler_options": {"xla_backend_optimization_level": 1}}
+from asmpg.training._program import HASTILY, Program, SeedState, start_seed
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,7 +81,7 @@ class OneSeed(SeedBatch):
         self.program = program
         self.seats = (seat,)
         self.statuses = [saved.status if saved else SeedStatus()]
-        self.state = saved.last if saved else program.start(jnp.asarray(seat.seed))
+        self.state = saved.last if saved else start_seed(program, seat.seed)
         self.best = saved.best if saved else self.state
 
     def commit(self, state: SeedState, improved: Sequence[bool]) -> None:
@@ -164,7 +161,7 @@ def _with_method(program: Program, method: Method[Any]) -> Program:
     return eqx.tree_at(lambda program: program.method, program, method)
 
 
-@eqx.filter_jit(**_HASTILY)
+@eqx.filter_jit(**HASTILY)
 def _start_all(program: Program, methods: Method[Any], seeds: Int[Array, " n"]) -> SeedState:
     def start(method: Method[Any], seed: Int[Array, ""]) -> SeedState:
         return _with_method(program, method).start(seed)

@@ -16,7 +16,7 @@ from asmpg.agents import agent_of
 from asmpg.agents.machine import Machine, Value
 from asmpg.agents.machine.pictures import draw_sheet, graph_of, placed
 from asmpg.runs import RunFolder
-from asmpg.training import build_program
+from asmpg.training import build_program, start_seed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -73,7 +73,7 @@ def memory_history(run: str | Path, *, seed: int, moments: int = 6) -> list[Mome
     program = build_program(folder.config, resolved)
     due = folder.config.evaluation_steps
     chosen = sorted({due[round(i * (len(due) - 1) / (moments - 1))] for i in range(moments)})
-    state, found = program.start(jnp.asarray(seed, jnp.int32)), []
+    state, found = start_seed(program, seed), []
     for until in chosen:
         state, _ = program.advance(state, jnp.asarray(until))
         agent = agent_of(folder.config, resolved.interface, state.learner)

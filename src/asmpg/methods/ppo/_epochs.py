@@ -6,6 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
+from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from asmpg.experience import Experience
@@ -102,18 +103,20 @@ class Passes(NamedTuple):
         step, optimiser = self.policy_steps.update(gradient, trained.policy_optimiser)
         step = jax.tree.map(lambda part: rate * part, step)
         climbed = (eqx.apply_updates(trained.policy, step), optimiser)
-        policy, policy_optimiser = jax.tree.map(
-            lambda new, old: jnp.where(stopped, old, new) if eqx.is_array(new) else new,
-            climbed,
-            (trained.policy, trained.policy_optimiser),
-        )
+        if self.target_kl is not None:
+            climbed = jax.tree.map(
+                lambda new, old: jnp.where(stopped, old, new) if eqx.is_array(new) else new,
+                climbed,
+                (trained.policy, trained.policy_optimiser),
+            )
+        policy, policy_optimiser = climbed
         value_loss, slope = eqx.filter_value_and_grad(_critic_loss)(
             trained.critic, batch, distributions
         )
         step, critic_optimiser = self.critic_steps.update(slope, trained.critic_optimiser)
         critic = eqx.apply_updates(trained.critic, step)
         metrics = {
-            "gradient_norm": optax.tree.norm(gradient),
+            "gradient_norm": jnp.linalg.norm(ravel_pytree(gradient)[0]),
             **metrics,
             "value_loss": value_loss,
         }

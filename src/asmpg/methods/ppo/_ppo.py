@@ -317,7 +317,7 @@ class PPO(Method[PPOLearner]):
             entropy_coefficient=self.entropy_coefficient,
             target_kl=self.target_kl,
             policy_steps=optax.chain(
-                optax.clip_by_global_norm(self.max_grad_norm),
+                optax.flatten(optax.clip_by_global_norm(self.max_grad_norm)),
                 adam_by_kind(
                     table=self.table_learning_rate,
                     network=self.learning_rate,
@@ -325,9 +325,11 @@ class PPO(Method[PPOLearner]):
                     eps=_ADAM_EPS,
                 ),
             ),
-            critic_steps=optax.chain(
-                optax.clip_by_global_norm(self.max_grad_norm),
-                optax.adam(self.critic_learning_rate, eps=_ADAM_EPS),
+            critic_steps=optax.flatten(
+                optax.chain(
+                    optax.clip_by_global_norm(self.max_grad_norm),
+                    optax.adam(self.critic_learning_rate, eps=_ADAM_EPS),
+                )
             ),
         )
 

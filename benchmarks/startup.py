@@ -82,9 +82,9 @@ def measure(environment: str, method: str) -> dict[str, Any]:
 
     counts: collections.Counter[str] = collections.Counter()
     durations: dict[str, list[float]] = collections.defaultdict(list)
-    jax.monitoring.register_event_listener(lambda name, **_: counts.update([name]))
+    jax.monitoring.register_event_listener(lambda event, **_: counts.update([event]))
     jax.monitoring.register_event_duration_secs_listener(
-        lambda name, seconds, **_: durations[name].append(seconds)
+        lambda event, duration_secs, **_: durations[event].append(duration_secs)
     )
     tick()
     config = RunConfig(environment, method=method, steps=1024, seeds=(1952,))

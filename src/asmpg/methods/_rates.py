@@ -20,9 +20,11 @@ def adam_by_kind(
     Moments are one vector of all parameters: a program for each of them takes longer to compile.
     """
     rates = {"table": table, "network": network}
-    scales = {kind: optax.scale_by_learning_rate(rate) for kind, rate in rates.items()}
     return optax.chain(
-        optax.flatten(optax.scale_by_adam(b2=b2, eps=eps)), optax.partition(scales, _kinds)
+        optax.flatten(optax.scale_by_adam(b2=b2, eps=eps)),
+        optax.partition(
+            {kind: optax.scale_by_learning_rate(rate) for kind, rate in rates.items()}, _kinds
+        ),
     )
 
 

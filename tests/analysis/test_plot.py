@@ -4,7 +4,9 @@ import math
 
 import pytest
 
+from asmpg.analysis._results import memory_curves
 from asmpg.analysis.figures import draw_run
+from asmpg.analysis.figures._run import draw_memory
 from asmpg.runs import RunFolder
 from asmpg.training import score_of
 from runs import small_config
@@ -46,6 +48,19 @@ def test_evaluations_are_drawn_at_the_steps_that_were_taken(tmp_path):
 def test_sampled_scores_stand_beside_exact_ones(tmp_path):
     found = lines(tmp_path, STEPS, exact=0.4)
     assert found["mean of 2 seeds, exact"] == found["mean of 2 seeds, sampled"] == [[0, 512]]
+
+
+def test_the_use_of_agent_states_is_drawn_where_it_was_measured(tmp_path):
+    lines(tmp_path, STEPS)
+    folder = RunFolder(tmp_path / "run")
+    rows = folder.rows()
+    memory = memory_curves(rows, list(STEPS))
+    axes = figure.Figure().subplots()
+    draw_memory(axes, folder.config, memory)
+    drawn = [line for each in axes.figure.axes for line in each.get_lines()]
+    assert [line.get_xdata().tolist() for line in drawn] == [[0, 512], [0, 512]]
+    unknown = [row | {"states_in_use": math.nan, "memory_entropy": math.nan} for row in rows]
+    assert memory_curves(unknown, list(STEPS)) == {}
 
 
 def test_one_seed_is_no_mean(tmp_path):

@@ -27,6 +27,7 @@ FIGURES = (
     "interquartile_means",
     "probability_of_improvement",
     "steps_to_95",
+    "memory",
 )
 
 
@@ -197,7 +198,7 @@ def test_figures_of_results_without_yardsticks_or_rivals(tmp_path, monkeypatch):
     results = collect(folder)
     summary = summarise(results)
     pictures = draw_figures(results, summary, tmp_path / "figures")
-    assert tuple(picture.name for picture in pictures) == FIGURES[:3]
+    assert tuple(picture.name for picture in pictures) == (*FIGURES[:3], "memory")
     assert math.isclose(summary.cells["CheeseMaze", "asmpg"].final.value, 0.9)
     text = page(folder, results, summary, pictures)
     assert "asmpg with reward per step 0.9 [0.9, 0.9]." in text

@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+import asmpg
 from asmpg._support.errors import CheckpointError
 from asmpg.cli import main
 from asmpg.runs import RunFolder
@@ -90,6 +91,18 @@ def test_a_run_that_died_twice_on_a_device_where_seeds_go_abreast(tmp_path, monk
             train(small_config(), run, resume=run.exists(), callbacks=[After(count, die)])
     train(small_config(), run, resume=True)
     assert_same_runs(run, tmp_path / "unbroken")
+
+
+def test_a_run_from_before_agent_states_were_counted(unbroken, tmp_path, monkeypatch):
+    run = tmp_path / "run"
+    with monkeypatch.context() as context, pytest.raises(Death):
+        context.setattr("asmpg.runs._metrics.MEMORY_MEASURES", ())
+        train(small_config(), run, callbacks=[After(5, die)])
+    train(small_config(), run, resume=True)
+    rows, others = RunFolder(run).rows(), RunFolder(unbroken).rows()
+    assert others[0].keys() - rows[0].keys() == {"memory_entropy", "states_in_use"}
+    assert timeless(rows) == timeless([{name: row[name] for name in rows[0]} for row in others])
+    assert [path.name for path in asmpg.plot(run)] == ["learning_curve.png", "learning_curve.svg"]
 
 
 def test_rows_without_a_checkpoint_are_dropped(unbroken, tmp_path):

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 
-from asmpg.runs import RunFolder
+from asmpg.runs import MEMORY_MEASURES, RunFolder
 from asmpg.studies import StudyFolder, best_episodes, read_study
 
 TINY = """
@@ -49,7 +49,7 @@ def prepare(path, study, text="# made up\n", **options):
 def make_up(folder, score, *, overshoot=0):
     """Write runs whose seed number `n` scores `score(environment, entry, n, share of the way)`.
 
-    Evaluations come `overshoot` steps after they are due. The best checkpoint scores what the last
+    AIS has no agent states. Evaluations come `overshoot` steps after they are due. The best checkpoint scores what the last
     evaluation did.
     """
     for job in folder.study.jobs():
@@ -61,6 +61,8 @@ def make_up(folder, score, *, overshoot=0):
                     value = score(job.environment, job.entry, place, steps / job.config.steps)
                     taken = steps + overshoot if steps else 0
                     row = dict.fromkeys(run.columns, value) | {"seed": seed, "steps": taken}
+                    if job.entry.startswith("ais"):
+                        row |= dict.fromkeys(MEMORY_MEASURES, np.nan)
                     rows.append(row | {"episodes": 0, "updates": 0})
                 best.append(rows[-1] | {"episodes": best_episodes(folder.study)})
         run.write_rows(rows)

@@ -86,6 +86,8 @@ def test_a_run_by_id_has_the_usual_folder(tmp_path):
     assert [row["seed"] for row in result.rows] == [1, 1, 1, 2, 2, 2]
     assert all(row["steps"] >= 400 for row in result.rows[2::3])
     assert timeless(RunFolder(tmp_path / "run").rows()) == timeless(result.rows)
+    assert all(row["states_in_use"] in (1, 2) for row in result.rows)
+    assert all(0 < row["memory_entropy"] < np.log(2) for row in result.rows)
     assert RunFolder(tmp_path / "run").config.interface.max_steps == 20
     asmpg.train(config, tmp_path / "again")
     assert_same_runs(tmp_path / "run", tmp_path / "again")

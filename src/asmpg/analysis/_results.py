@@ -17,7 +17,7 @@ from asmpg.analysis._yardstick_lines import Line, goal, yardstick_lines
 from asmpg.environments import make
 from asmpg.exact import KIND_MARKS
 from asmpg.interop import is_on_host
-from asmpg.runs import Row, RunFolder
+from asmpg.runs import MEMORY_MEASURES, Row, RunFolder
 from asmpg.studies import Job, Study, StudyFolder, best_scores, write_text
 from asmpg.training import Score, score_of
 
@@ -30,14 +30,14 @@ class SeedCurve(NamedTuple):
 
 
 def seed_curves(rows: Iterable[Row], name: str) -> dict[int, SeedCurve]:
-    """The column `name` of the rows of `metrics.csv`, by seed."""
+    """The column `name` of the rows of `metrics.csv`, by seed; NaN where they have none."""
     by_seed: dict[int, list[Row]] = {}
     for row in rows:
         by_seed.setdefault(int(row["seed"]), []).append(row)
     return {
         seed: SeedCurve(
             np.asarray([int(row["steps"]) for row in own]),
-            np.asarray([float(row[name]) for row in own]),
+            np.asarray([float(row.get(name, np.nan)) for row in own]),
         )
         for seed, own in by_seed.items()
     }
@@ -66,7 +66,8 @@ class Curves:
     """An entry in an environment: its finished seeds, each with its evaluations.
 
     `targets` are the steps at which evaluations were due. `best` are the scores of each seed's best
-    checkpoint on fresh episodes, `best_steps` the steps at which it was taken.
+    checkpoint on fresh episodes, `best_steps` the steps at which it was taken. `memory` has the
+    curves of `MEMORY_MEASURES`, none for methods without agent states.
     """
 
     seeds: tuple[int, ...]
@@ -74,6 +75,7 @@ class Curves:
     own: tuple[SeedCurve, ...]
     best: Float[np.ndarray, " seeds"]
     best_steps: Int[np.ndarray, " seeds"]
+    memory: Mapping[str, tuple[SeedCurve, ...]] = dataclasses.field(default_factory=dict)
 
     @property
     def final(self) -> Float[np.ndarray, " seeds"]:
@@ -89,6 +91,12 @@ class Curves:
     def scores(self) -> Float[np.ndarray, "seeds evaluations"]:
         """The scores of all seeds at common evaluations."""
         return self._grid[1]
+
+    def memory_grid(
+        self, measure: str
+    ) -> tuple[Float[np.ndarray, " evaluations"], Float[np.ndarray, "seeds evaluations"]]:
+        """The mean steps of all seeds at common evaluations, and one of `MEMORY_MEASURES`."""
+        return common_grid(self.targets, self.memory[measure])
 
     @functools.cached_property
     def _grid(self) -> tuple[np.ndarray, np.ndarray]:
@@ -169,7 +177,18 @@ def _read(folder: StudyFolder, job: Job, score: Score) -> Curves | None:
         tuple(curves[seed] for seed in whole),
         np.asarray([float(best[seed][name]) for seed in whole]),
         np.asarray([int(best[seed]["steps"]) for seed in whole]),
+        memory_curves(rows, whole),
     )
+
+
+def memory_curves(rows: Sequence[Row], seeds: Sequence[int]) -> dict[str, tuple[SeedCurve, ...]]:
+    """Those of `MEMORY_MEASURES` that were measured, a curve for each of `seeds`."""
+    known = {name: seed_curves(rows, name) for name in MEMORY_MEASURES}
+    return {
+        name: tuple(curves[seed] for seed in seeds)
+        for name, curves in known.items()
+        if not any(np.isnan(curves[seed].scores).any() for seed in seeds)
+    }
 
 
 def _join(parts: Sequence[Curves]) -> Curves:
@@ -180,6 +199,11 @@ def _join(parts: Sequence[Curves]) -> Curves:
         tuple(each for part in parts for each in part.own),
         np.concatenate([part.best for part in parts]),
         np.concatenate([part.best_steps for part in parts]),
+        {
+            name: tuple(each for part in parts for each in part.memory[name])
+            for name in MEMORY_MEASURES
+            if all(name in part.memory for part in parts)
+        },
     )
 
 

@@ -72,7 +72,7 @@ class Sampler:
             played = [np.asarray(getattr(returns, name), float) for name in names]
         else:
             environments = self._environments(player, *seeds)
-            played = environments.returns(num_episodes=episodes, discount=1.0)
+            played = environments.returns(num_episodes=episodes, discount=1.0)[:3]
         return episode_statistics(*played)
 
     def close(self) -> None:

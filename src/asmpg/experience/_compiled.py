@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float, Int, Key, Shaped
 
 from asmpg.environments import Environment
 from asmpg.experience._experience import Collection, Experience, WholeEpisodes
-from asmpg.policies import Actor
+from asmpg.policies import Actor, MemoryUse, WatchedMemory
 
 
 class Stream(eqx.Module):
@@ -25,11 +25,12 @@ class Stream(eqx.Module):
 
 
 class EpisodeReturns(eqx.Module):
-    """What `N` episodes yielded."""
+    """What `N` episodes yielded, and how agent states were used where that was `watched`."""
 
     discounted: Float[Array, " N"]
     undiscounted: Float[Array, " N"]
     lengths: Int[Array, " N"]
+    use: MemoryUse | None = None
 
     @property
     def reward_per_step(self) -> Float[Array, ""]:
@@ -122,11 +123,11 @@ def play_for_returns(
     num_episodes: int,
     discount: float | Float[Array, ""],
 ) -> EpisodeReturns:
-    """Play whole episodes for their returns alone: nothing else is recorded."""
+    """Play whole episodes for what they yield: nothing is recorded step by step."""
 
     def nothing(row: dict[str, Any]) -> EpisodeReturns:
         zero = jnp.zeros_like(row["rewards"])
-        return EpisodeReturns(zero, zero, jnp.zeros(num_episodes, jnp.int32))
+        return EpisodeReturns(zero, zero, jnp.zeros(num_episodes, jnp.int32), _use(row))
 
     def add(time: Int[Array, ""], total: EpisodeReturns, row: dict[str, Any]) -> EpisodeReturns:
         paid = jnp.where(row["valid"], row["rewards"], 0.0)
@@ -134,9 +135,18 @@ def play_for_returns(
             total.discounted + discount**time * paid,
             total.undiscounted + paid,
             total.lengths + row["valid"],
+            # Counted since the start: what was there when the episode ended.
+            jax.tree.map(
+                lambda old, new: jax.vmap(jnp.where)(row["valid"], new, old), total.use, _use(row)
+            ),
         )
 
     return _play_whole(environment, actor, key, num_episodes, nothing, add)[1]
+
+
+def _use(row: dict[str, Any]) -> MemoryUse | None:
+    memory = row["memories"]
+    return memory.use if isinstance(memory, WatchedMemory) else None
 
 
 def _play_whole(

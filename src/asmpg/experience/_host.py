@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -11,11 +11,21 @@ from jaxtyping import Float, Int, Shaped
 from asmpg.experience._experience import Collection, Rollouts
 from asmpg.experience._player import Player, StepInputs
 from asmpg.interop import HostDriver
+from asmpg.policies import MemoryUse, WatchedMemory
 
 #: Whole episodes are padded to a power of two, at least this one: few lengths are compiled.
 _SHORTEST = 16
 #: One step of all copies, by the names of the fields of `Experience`.
 Row = dict[str, Any]
+
+
+class HostReturns(NamedTuple):
+    """What `N` episodes yielded, and how agent states were used where that was `watched`."""
+
+    discounted: Float[np.ndarray, " N"]
+    undiscounted: Float[np.ndarray, " N"]
+    lengths: Int[np.ndarray, " N"]
+    use: MemoryUse | None
 
 
 class HostEnvironments:
@@ -64,10 +74,8 @@ class HostEnvironments:
         fields["memories"] = self.player.rebuilt(fields["memories"])
         return fields | {"start": self.player.rebuilt(start)}
 
-    def returns(
-        self, *, num_episodes: int, discount: float
-    ) -> tuple[Float[np.ndarray, " N"], Float[np.ndarray, " N"], Int[np.ndarray, " N"]]:
-        """Discounted and undiscounted returns, and lengths, of `num_episodes` new episodes.
+    def returns(self, *, num_episodes: int, discount: float) -> "HostReturns":
+        """What `num_episodes` new episodes yield.
 
         Every environment plays its share, fixed beforehand: were the first ones to end taken, short
         episodes would be too many among them.
@@ -79,6 +87,7 @@ class HostEnvironments:
         discounted, undiscounted = np.zeros(copies), np.zeros(copies)
         lengths = np.zeros(copies, int)
         done: list[tuple[float, float, int]] = []
+        used: list[MemoryUse] = []
         for row in self._play():
             counted = row["valid"] & (share > 0)
             reward = np.where(counted, row["rewards"].astype(float), 0.0)
@@ -87,12 +96,21 @@ class HostEnvironments:
             lengths += counted
             for i in np.flatnonzero(counted & row["ended"]):
                 done.append((discounted[i], undiscounted[i], lengths[i]))
+                used += self._use(int(i))
                 discounted[i] = undiscounted[i] = lengths[i] = 0
                 share[i] -= 1
             if not share.any():
                 break
-        first, second, third = zip(*done, strict=True)
-        return np.asarray(first), np.asarray(second), np.asarray(third)
+        numbers = (np.asarray(column) for column in zip(*done, strict=True))
+        use = jax.tree.map(lambda *leaves: np.stack(leaves), *used) if used else None
+        return HostReturns(*numbers, use)
+
+    def _use(self, place: int) -> list[MemoryUse]:
+        """How the agent states were used in an episode that has just ended, if that is counted."""
+        memory = self.player.rebuilt(self._memory)
+        if not isinstance(memory, WatchedMemory):
+            return []
+        return [jax.tree.map(lambda leaf: np.asarray(leaf)[place, ...], memory.use)]
 
     def _rollout(self, steps: int, *, keep_resets: bool) -> list[Row]:
         kept: list[Row] = []

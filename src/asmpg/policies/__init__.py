@@ -29,6 +29,10 @@ from asmpg.policies._kernel_tables import AgentMemory as AgentMemory
 from asmpg.policies._kernel_tables import KernelTables as KernelTables
 from asmpg.policies._kernel_tables import Window as Window
 from asmpg.policies._kernel_tables import every_input as every_input
+from asmpg.policies._memory_use import STATE_IN_USE as STATE_IN_USE
+from asmpg.policies._memory_use import MemoryUse as MemoryUse
+from asmpg.policies._memory_use import WatchedMemory as WatchedMemory
+from asmpg.policies._memory_use import watched as watched
 from asmpg.policies._memoryless import MemorylessPolicy as MemorylessPolicy
 from asmpg.policies._min_gru import MinGRUEncoder as MinGRUEncoder
 from asmpg.policies._min_gru import MinGRUPolicy as MinGRUPolicy

@@ -12,6 +12,7 @@ from asmpg.runs._folder import RunFolder as RunFolder
 from asmpg.runs._folder import Which as Which
 from asmpg.runs._folder import check_unused as check_unused
 from asmpg.runs._metrics import MEASURES as MEASURES
+from asmpg.runs._metrics import MEMORY_MEASURES as MEMORY_MEASURES
 from asmpg.runs._metrics import MetricsWriter as MetricsWriter
 from asmpg.runs._metrics import Row as Row
 from asmpg.runs._metrics import columns as columns

@@ -25,7 +25,7 @@ from asmpg.runs._config import RunConfig
 from asmpg.runs._metrics import (
     MetricsWriter,
     Row,
-    columns,
+    columns_of_run,
     digests,
     read_columns,
     read_rows,
@@ -243,7 +243,7 @@ def check_unused(path: Path) -> None:
 def _columns(config: RunConfig, path: Path) -> tuple[str, ...]:
     if not isinstance(config.method, Method) and not config.method_by_name:
         return read_columns(path)
-    return columns(config.make_method().metric_names)
+    return columns_of_run(path, config.make_method().metric_names)
 
 
 def _write_config(path: Path, config: RunConfig, earlier_steps: Sequence[int]) -> None:

@@ -32,6 +32,10 @@ MEASURES = (
     "exact_undiscounted",
     "exact_reward_per_step",
 )
+#: How agent states are used in the evaluation's episodes, NaN for methods without them: the mean
+#: entropy of `nu` in nats on the inputs as they come, and how many agent states take up at least a
+#: hundredth of all steps.
+MEMORY_MEASURES = ("memory_entropy", "states_in_use")
 _COUNTS = ("seed", "steps", "episodes", "updates")
 _TIME = "wall_seconds"
 
@@ -41,7 +45,21 @@ def columns(metric_names: Sequence[str]) -> tuple[str, ...]:
 
     `wall_seconds` is the time spent training, compilation not counted.
     """
-    return (*_COUNTS, *MEASURES, *metric_names, _TIME)
+    return (*_COUNTS, *MEASURES, *metric_names, *MEMORY_MEASURES, _TIME)
+
+
+def columns_of_run(path: Path, metric_names: Sequence[str]) -> tuple[str, ...]:
+    """Those that the file has, or is to have.
+
+    A run that was begun before the use of agent states was measured goes on without it.
+    """
+    known = columns(metric_names)
+    fewer = tuple(name for name in known if name not in MEMORY_MEASURES)
+    if path.exists():
+        with path.open("rb") as file:
+            heading = file.readline().rstrip(b"\r\n")
+        return fewer if heading == ",".join(fewer).encode() else known
+    return known
 
 
 def make_row(columns: Sequence[str], seed: int, place: int, numbers: Mapping[str, Any]) -> Row:

@@ -126,7 +126,8 @@ def _play_on_host(
     try:
         environments.reseed(seed, 0, _STREAM)
         environments.player.prepare(learner)
-        return environments.returns(num_episodes=episodes, discount=float(program.discount))
+        played = environments.returns(num_episodes=episodes, discount=float(program.discount))
+        return played[:3]
     finally:
         environments.driver.close()
 

@@ -17,7 +17,8 @@ from asmpg.experience import (
 )
 from asmpg.interop import BlankDriver
 from asmpg.methods import Metrics
-from asmpg.runs import MEASURES, SavedSeed
+from asmpg.policies import watched
+from asmpg.runs import MEASURES, MEMORY_MEASURES, SavedSeed
 from asmpg.training._program import Program, SeedState
 from asmpg.training._seed_batches import Chunk, OneSeed, Seat, end_of_chunk
 
@@ -102,7 +103,7 @@ class HostSeed(OneSeed):
         environments = self._evaluation
         self._reseed(environments, state, _EVALUATION)
         environments.player.prepare(state.learner)
-        discounted, undiscounted, lengths = environments.returns(
+        discounted, undiscounted, lengths, use = environments.returns(
             num_episodes=program.evaluation_episodes, discount=float(program.discount)
         )
         optimised = discounted if program.objective == "discounted" else undiscounted
@@ -113,7 +114,11 @@ class HostSeed(OneSeed):
             "episode_length": lengths.mean(),
             "standard_error": standard_error(optimised),
         }
-        return {name: np.float32(measured.get(name, np.nan)) for name in MEASURES}
+        if use is not None:
+            measured["memory_entropy"] = use.mean_entropy
+            measured["states_in_use"] = use.states_in_use
+        names = (*MEASURES, *MEMORY_MEASURES)
+        return {name: np.float32(measured.get(name, np.nan)) for name in names}
 
     def _reseed(self, environments: HostEnvironments, state: SeedState, purpose: int) -> None:
         environments.reseed(self.seats[0].seed, int(state.updates), purpose)
@@ -126,7 +131,8 @@ def open_evaluation(
     driver = source.open(min(_EVALUATION_COPIES, episodes), exactly=False)
 
     def make_actor(learner: Any) -> Any:
-        return program.method.actor(learner, greedy=greedy)
+        kernels = program.method.kernels(learner)
+        return watched(program.method.actor(learner, greedy=greedy), kernels)
 
     return HostEnvironments(driver, HostPlayer(make_actor, driver.copies))
 

@@ -22,7 +22,7 @@ from asmpg.experience import (
 )
 from asmpg.interop import Interface, ResolvedEnvironment
 from asmpg.methods import Method, Metrics, with_array_numbers
-from asmpg.policies import Number
+from asmpg.policies import Number, watched
 from asmpg.runs import RunConfig
 
 #: What an evaluation measured, by the names of the columns of `metrics.csv`.
@@ -138,17 +138,17 @@ class Program(eqx.Module):
 
     def _evaluate(self, state: SeedState) -> Evaluation:
         assert self.environment is not None
-        count = self.evaluation_episodes
+        count, learner, nan = self.evaluation_episodes, state.learner, jnp.full((), jnp.nan)
         returns = play_for_returns(
             self.environment,
-            self.method.actor(state.learner, greedy=self.greedy),
+            watched(self.method.actor(learner, greedy=self.greedy), self.method.kernels(learner)),
             jax.random.fold_in(state.evaluation_key, state.updates),
             num_episodes=count,
             discount=self.discount,
         )
         optimised = getattr(returns, self.objective)
         exact = self._exact(state)
-        error = jnp.std(optimised, ddof=1) / count**0.5 if count > 1 else jnp.full((), jnp.nan)
+        error = jnp.std(optimised, ddof=1) / count**0.5 if count > 1 else nan
         return {
             "discounted_return": returns.discounted.mean(),
             "undiscounted_return": returns.undiscounted.mean(),
@@ -158,6 +158,8 @@ class Program(eqx.Module):
             "exact_discounted": jnp.asarray(exact.discounted),
             "exact_undiscounted": jnp.asarray(exact.undiscounted),
             "exact_reward_per_step": jnp.asarray(exact.reward_per_step),
+            "memory_entropy": nan if returns.use is None else returns.use.mean_entropy,
+            "states_in_use": nan if returns.use is None else returns.use.states_in_use,
         }
 
     def _exact(self, state: SeedState) -> ExactReturns:

@@ -1,11 +1,15 @@
-"""The score over the steps, mean over seeds."""
+"""The score over the steps, and the use of agent states; means over seeds."""
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from asmpg._support.words import counted, short_number
 from asmpg.analysis._results import Results
 from asmpg.analysis.figures._panels import (
+    MEMORY_LABELS,
     YARDSTICK_STYLES,
     draw_published,
     draw_yardsticks,
@@ -13,6 +17,7 @@ from asmpg.analysis.figures._panels import (
     published_styles,
     styles,
 )
+from asmpg.runs import MEMORY_MEASURES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,28 +40,78 @@ def learning_curves(results: Results, columns: int) -> "Figure":
     return figure
 
 
+def has_memory(results: Results) -> bool:
+    """Whether the use of agent states was measured anywhere."""
+    return any(curves.memory for curves in results.curves.values())
+
+
+def memory_use(results: Results, columns: int) -> "Figure":
+    """Two panels for each environment: the entropy of `nu`, and how many agent states are used."""
+    shown = [
+        (environment, measure)
+        for environment in results.environments
+        for measure in MEMORY_MEASURES
+        if any(results.curves[environment, e].memory for e in results.entries(environment))
+    ]
+    names = [environment for environment, _ in shown]
+    figure, grid = panels(names, columns=min(columns, 2), height=2.6)
+    for axes, (environment, measure) in zip(grid, shown, strict=False):
+        curves = {
+            entry: results.curves[environment, entry].memory_grid(measure)
+            for entry in results.entries(environment)
+            if results.curves[environment, entry].memory
+        }
+        _draw_means(axes, results, curves)
+        _label_axes(axes, MEMORY_LABELS[measure], max(steps[-1] for steps, _ in curves.values()))
+        axes.set_ylim(bottom=0)
+        if len(curves) > 1:
+            axes.legend(frameon=False, fontsize=9)
+        else:
+            axes.set_title(results.study.entry(next(iter(curves))).label, loc="right", fontsize=9)
+    return figure
+
+
 def _draw(axes: "Axes", results: Results, environment: str) -> None:
-    looks = styles([entry.name for entry in results.study.entries])
     entries = results.entries(environment)
-    for index, entry in enumerate(entries):
-        curves, style = results.curves[environment, entry], looks[entry]
-        mean, count = curves.scores.mean(axis=0), len(curves.seeds)
+    curves = {entry: results.curves[environment, entry] for entry in entries}
+    _draw_means(axes, results, {entry: (own.steps, own.scores) for entry, own in curves.items()})
+    draw_yardsticks(axes, results.yardsticks[environment], labels=False)
+    draw_published(axes, results, environment)
+    label = results.scores[environment].label
+    _label_axes(axes, label, max(own.steps[-1] for own in curves.values()))
+
+
+def _label_axes(axes: "Axes", label: str, last: float) -> None:
+    axes.set_xlim(0, 1.01 * last)
+    axes.set_xlabel("environment steps")
+    axes.set_ylabel(label)
+    axes.xaxis.set_major_formatter(lambda value, _: short_number(value))
+
+
+def _draw_means(
+    axes: "Axes", results: Results, curves: Mapping[str, tuple[np.ndarray, np.ndarray]]
+) -> None:
+    """The mean of each entry, from its steps and the values of its seeds, and its error."""
+    looks = styles([entry.name for entry in results.study.entries])
+    for index, (entry, (steps, values)) in enumerate(curves.items()):
+        style, mean, count = looks[entry], values.mean(axis=0), len(values)
         every = max(1, len(mean) // _MARKERS)
         axes.plot(
-            curves.steps,
+            steps,
             mean,
             color=style.colour,
             linestyle=style.line,
             linewidth=1.6,
             marker=style.marker,
             markersize=4.5,
-            markevery=(index * every // len(entries), every),
+            markevery=(index * every // len(curves), every),
             zorder=3,
+            label=results.study.entry(entry).label,
         )
         if count > 1:
-            error = curves.scores.std(axis=0, ddof=1) / math.sqrt(count)
+            error = values.std(axis=0, ddof=1) / math.sqrt(count)
             axes.fill_between(
-                curves.steps,
+                steps,
                 mean - error,
                 mean + error,
                 color=style.colour,
@@ -64,12 +119,6 @@ def _draw(axes: "Axes", results: Results, environment: str) -> None:
                 linewidth=0,
                 zorder=2,
             )
-    draw_yardsticks(axes, results.yardsticks[environment], labels=False)
-    draw_published(axes, results, environment)
-    axes.set_xlim(0, 1.01 * max(results.curves[environment, entry].steps[-1] for entry in entries))
-    axes.set_xlabel("environment steps")
-    axes.set_ylabel(results.scores[environment].label)
-    axes.xaxis.set_major_formatter(lambda value, _: short_number(value))
 
 
 def _legend(axes: "Axes", results: Results) -> None:

@@ -148,6 +148,8 @@ def interval_row(axes: "Axes", row: float, interval: Any, style: Any, **marker: 
     )
 
 
+#: The axes of what is measured of the use of agent states.
+MEMORY_LABELS = {"memory_entropy": "entropy of nu, nats", "states_in_use": "agent states in use"}
 #: Labels and line styles, which differ without colour.
 YARDSTICK_STYLES: dict[str, tuple[str, Any]] = {
     "random": (YARDSTICK_LABELS["random"], (0, (1, 2))),

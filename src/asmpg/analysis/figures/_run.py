@@ -1,16 +1,17 @@
 """`asmpg plot`: the learning curve of a run."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from asmpg._support.words import short_number
-from asmpg.analysis._results import common_grid, seed_curves
+from asmpg.analysis._results import SeedCurve, common_grid, memory_curves, seed_curves
 from asmpg.analysis._yardstick_lines import yardstick_lines
-from asmpg.analysis.figures._panels import draw_yardsticks, save
+from asmpg.analysis.figures._panels import MEMORY_LABELS, draw_yardsticks, save
 from asmpg.environments import Environment, registered_names
-from asmpg.runs import RunConfig, RunFolder
+from asmpg.runs import MEMORY_MEASURES, RunConfig, RunFolder
 from asmpg.training import Score, score_of
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 def plot(run: str | Path, out: str | Path | None = None, *, trust: bool = False) -> list[Path]:
     """Draw the score of a run over its steps, as `learning_curve.png` and `.svg`.
+
+    Below it, for methods that have agent states: the entropy of `nu` and the states in use.
 
     The files go into the folder `out`, by default that of the run; their paths are returned. The
     score is that of `asmpg.training.score_of`; for finite models it is computed exactly, and the
@@ -35,19 +38,25 @@ def plot(run: str | Path, out: str | Path | None = None, *, trust: bool = False)
     score = score_of(environment)
     if not folder.rows():
         raise ValueError(f"{run} has no evaluations yet")
-    figure = Figure(figsize=(8, 4.5), layout="constrained")
-    axes = figure.subplots()
+    memory = memory_curves(folder.rows(), list(seed_curves(folder.rows(), "steps")))
+    figure = Figure(figsize=(8, 6.3 if memory else 4.5), layout="constrained")
+    if memory:
+        axes, below = figure.subplots(2, sharex=True, height_ratios=(2.6, 1))
+        draw_memory(below, folder.config, memory)
+    else:
+        axes = below = figure.subplots()
     draw_run(axes, folder, score)
     discount = folder.config.to_dict()["method_options"].get("discount", 0.99)
     lines = {} if environment is None else yardstick_lines(environment, score, discount=discount)
     draw_yardsticks(axes, lines)
     axes.set_title(f"{folder.config.environment_name}, {folder.config.method_name}", loc="left")
-    axes.set_xlabel("environment steps")
+    below.set_xlabel("environment steps")
     axes.set_ylabel(score.label)
     axes.set_xlim(0, max(folder.config.steps, axes.dataLim.x1))
     axes.xaxis.set_major_formatter(lambda value, _: short_number(value))
     axes.spines[["top", "right"]].set_visible(False)
-    figure.legend(loc="outside lower center", ncols=4, frameon=False, fontsize=9)
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=9)
     return save(figure, folder.path if out is None else Path(out), "learning_curve")
 
 
@@ -56,6 +65,24 @@ def _environment(config: RunConfig, *, trust: bool) -> Environment[Any] | None:
     if config.interface is not None and config.environment not in registered_names():
         return None
     return config.resolve(trust=trust).environment
+
+
+def draw_memory(axes: "Axes", config: RunConfig, memory: Mapping[str, Sequence[SeedCurve]]) -> None:
+    """The entropy of `nu` and, on an axis of its own, the states in use; means over seeds."""
+    from matplotlib.ticker import MaxNLocator
+
+    other = axes.twinx()
+    reached = min(each.steps[-1] for curves in memory.values() for each in curves)
+    targets = [steps for steps in config.evaluation_steps if steps <= reached]
+    sides = ((axes, "#0072b2", "solid"), (other, "#d55e00", "dashed"))
+    for (own, colour, style), name in zip(sides, MEMORY_MEASURES, strict=True):
+        steps, values = common_grid(targets, memory[name])
+        own.plot(steps, values.mean(axis=0), color=colour, linestyle=style, linewidth=1.6)
+        own.set_ylim(0, 1.15 * max(values.mean(axis=0).max(), 0.1))
+        own.set_ylabel(f"{MEMORY_LABELS[name]}\n({style})", color=colour, fontsize=9)
+        own.tick_params(axis="y", labelsize=9)
+        own.spines[["top"]].set_visible(False)
+    other.yaxis.set_major_locator(MaxNLocator(4, integer=True))
 
 
 def draw_run(axes: "Axes", folder: RunFolder, score: Score) -> None:

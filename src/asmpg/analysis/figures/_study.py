@@ -9,7 +9,7 @@ from asmpg._support.words import percent
 from asmpg.analysis._results import Results
 from asmpg.analysis._summary import SHARES, Summary
 from asmpg.analysis.figures._comparisons import best_checkpoints, improvement, interquartile_means
-from asmpg.analysis.figures._learning_curves import learning_curves
+from asmpg.analysis.figures._learning_curves import has_memory, learning_curves, memory_use
 from asmpg.analysis.figures._panels import save, save_svg
 from asmpg.analysis.figures._steps_to import steps_to_share
 from asmpg.studies import best_episodes
@@ -100,6 +100,17 @@ def figures(results: Results, summary: Summary) -> list[StudyFigure]:
                 f"Environment steps until a seed reaches {percent(share)} of the way from random "
                 "to the history optimum, and never falls below it again.",
                 lambda columns: steps_to_share(results, summary, share, columns),
+            )
+        )
+    if has_memory(results):
+        drawn.append(
+            StudyFigure(
+                "memory",
+                "Agent states",
+                "Of the methods that have agent states, mean over seeds at each evaluation: the "
+                "entropy of nu in nats, and how many agent states take up at least a hundredth of "
+                "all steps.",
+                lambda columns: memory_use(results, columns),
             )
         )
     return drawn

@@ -49,8 +49,8 @@ def prepare(path, study, text="# made up\n", **options):
 def make_up(folder, score, *, overshoot=0):
     """Write runs whose seed number `n` scores `score(environment, entry, n, share of the way)`.
 
-    AIS has no agent states. Evaluations come `overshoot` steps after they are due. The best checkpoint scores what the last
-    evaluation did.
+    Evaluations come `overshoot` steps after they are due. The best checkpoint scores what the last
+    evaluation did. AIS has no agent states.
     """
     for job in folder.study.jobs():
         run = RunFolder.create(folder.run_path(job), job.config)

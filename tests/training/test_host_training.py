@@ -140,11 +140,37 @@ def test_observations_in_parts_survive_their_run(tmp_path):
     shown = {"light": (1,), "shown": 3}
     for loaded in (asmpg.load(tmp_path / "run"), asmpg.load(tmp_path / "agent.npz")):
         np.testing.assert_array_equal(loaded.nu(0, 2, shown), agent.nu(0, 2, shown))
-        machine = loaded.machine()
+        machine = loaded.machine(episodes=4)
         np.testing.assert_allclose(machine.update[0, 2, 7 + 3], agent.nu(0, 2, shown), atol=1e-6)
         assert machine.observation_names[7 + 3] == "light[0]=1 shown=3"
     agent.export(tmp_path / "policy.h")
     assert "10 light[0]=1 shown=3, 11" in (tmp_path / "policy.h").read_text()
+
+
+def test_machines_are_played_on_the_host_too(tmp_path):
+    """Tolerance: four standard errors of the difference of two means over 400 episodes."""
+    agent = quietly(asmpg.ASMPG(**SMALL), ID, out=tmp_path / "run", seeds=(1,), steps=200)
+    learned = asmpg.load(tmp_path / "run").machine(episodes=400)
+    maze = asmpg.make("CheeseMaze", max_steps=20)
+    compiled = agent.machine(maze)
+    assert compiled.value.standard_error == 0
+    assert learned.value.standard_error > 0
+    away = learned.value.discounted - compiled.value.discounted
+    assert abs(away) < 4 * learned.value.standard_error
+    np.testing.assert_allclose(learned.shares, compiled.shares, atol=0.05)
+    assert learned.visits.steps == pytest.approx(compiled.visits.steps, rel=0.05)
+    small = learned.harden().minimise()
+    assert [step.done for step in small.steps] == ["learned", "hardened", "minimised"]
+    assert small.steps[1].value.discounted == small.value.discounted
+    assert "±" in str(small)
+    # Real observations become typical cases of what was met.
+    walking = quietly(asmpg.ASMPG(num_states=2), RandomWalk, steps=50, seeds=(1,))
+    machine = walking.machine(cases=3, episodes=4)
+    assert machine.num_observations == 3
+    assert machine.value is not None
+    assert machine.action_names == ("5", "6", "7")
+    with pytest.raises(ValueError, match=r"environment must show what the agent was trained on"):
+        walking.machine(NumPyCheeseMaze)
 
 
 def test_an_environment_given_in_python_is_handed_in_again(tmp_path):

@@ -27,11 +27,16 @@ from asmpg.agents.machine import Machine, Setting
 from asmpg.agents.machine.exports import network_of, write_network
 from asmpg.environments import Environment, Space
 from asmpg.experience import StepInputs, act_together
+from asmpg.interop import resolve
 from asmpg.policies import Actor, ASMPolicy, FilteredPolicy, HistoryPolicy, actor
 from asmpg.runs import RunConfig, save_checkpoint
 
 if TYPE_CHECKING:
     from asmpg.training import TrainingResult
+
+
+#: Played where values and frequencies are not exact, compiled and on the host.
+_EPISODES, _HOST_EPISODES = 1000, 100
 
 
 class Agent:
@@ -185,37 +190,40 @@ class Agent:
 
     def machine(
         self,
-        environment: Environment[Any] | None = None,
+        environment: Any = None,
         *,
         observation_names: Sequence[str] | None = None,
         cases: int = 16,
-        episodes: int = 1000,
+        episodes: int | None = None,
         discount: float | None = None,
     ) -> Machine:
         """The memory as a finite machine, to print, draw, make smaller and take along.
 
         Args:
-            environment: Where it plays, for frequencies, values and names; that of the run if it
-                can be made again and is compiled.
+            environment: Where it plays, for frequencies, values and names: whatever `learn` takes;
+                by default that of the run, if it can be made again.
             observation_names: A word for each observation; by default that of the environment.
             cases: Real observations are told apart by the nearest of so many typical ones, found in
                 episodes that the agent plays.
-            episodes: How many episodes are played where values and frequencies are not exact.
+            episodes: How many episodes are played where values and frequencies are not exact; 1000
+                by default, and 100 where the environment is stepped on the host.
             discount: Of the values; that of the method by default, or 0.99.
 
         >>> print(agent.machine().harden().minimise())
         """
         check_integer("cases", cases, low=1, high=1000)
-        check_integer("episodes", episodes, low=2, high=1_000_000)
-        origin, policy = self._origin, self._asm_policy()
-        environment = origin.environment() if environment is None else environment
+        if episodes is not None:
+            check_integer("episodes", episodes, low=2, high=1_000_000)
+        origin = self._origin
         discount = origin.discount if discount is None else discount
         check_number("discount", discount, low=0, high=1)
+        setting = self._setting(environment, discount, episodes)
+        known = None if setting is None else setting.environment
         return Machine.of_policy(
-            policy,
-            None if environment is None else Setting(environment, discount, episodes),
+            self._asm_policy(),
+            setting,
             name=origin.name,
-            observation_names=observation_names or self._observation_names(environment),
+            observation_names=observation_names or self._observation_names(known),
             first_action=origin.first_action,
             cases=cases,
         )
@@ -250,6 +258,20 @@ class Agent:
         if recipe is None:
             raise ValueError("only an agent from training can be saved, not one made of a policy")
         save_checkpoint(path, self._learned, recipe.to_dict())
+
+    def _setting(self, given: Any, discount: float, episodes: int | None) -> Setting | None:
+        """Where the agent plays; `None` if that is not known."""
+        resolved = self._origin.resolve() if given is None else resolve(given, {})
+        if resolved is None:
+            return None
+        seen, asked = resolved.interface.observation_space, self.observation_space
+        if given is not None and seen != asked:
+            raise ValueError(
+                f"environment must show what the agent was trained on, {asked}; "
+                f"{resolved.interface.name} shows {seen}"
+            )
+        episodes = episodes or (_EPISODES if resolved.source is None else _HOST_EPISODES)
+        return Setting(resolved.environment, discount, episodes, source=resolved.source)
 
     @property
     def config(self) -> RunConfig | None:

@@ -6,7 +6,13 @@ from typing import Any
 
 from asmpg.agents._arguments import Observation
 from asmpg.environments import ActionSpace, Environment
-from asmpg.interop import ActionWriter, IntegerWriter, Interface, writer_of
+from asmpg.interop import (
+    ActionWriter,
+    IntegerWriter,
+    Interface,
+    ResolvedEnvironment,
+    writer_of,
+)
 from asmpg.methods import Method
 from asmpg.runs import RunConfig
 
@@ -27,16 +33,20 @@ class Recipe:
         """What has learned."""
         return self.config.make_method()
 
-    def environment(self) -> Environment[Any] | None:
-        """That of the run; `None` if it is stepped on the host, or cannot be made again."""
-        known = self.interface.by_name or not isinstance(self.config.environment, str)
-        if self.interface.on_host or not known:
+    def resolve(self) -> ResolvedEnvironment | None:
+        """The environment of the run; `None` if it cannot be made again."""
+        if not self.interface.by_name and isinstance(self.config.environment, str):
             return None
         try:
-            return self.config.resolve(trust=False).environment
-        except ValueError:
-            # Registered under a name that is not registered here.
+            return self.config.resolve(trust=False)
+        except (ValueError, ImportError):
+            # Registered under a name that is not registered here, or in a module that is missing.
             return None
+
+    def environment(self) -> Environment[Any] | None:
+        """That of the run; `None` if it is stepped on the host, or cannot be made again."""
+        resolved = None if self.interface.on_host else self.resolve()
+        return None if resolved is None else resolved.environment
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it."""
@@ -89,6 +99,10 @@ class Origin:
     def environment(self) -> Environment[Any] | None:
         """That of the run, if it can be made again and is compiled."""
         return None if self.recipe is None else self.recipe.environment()
+
+    def resolve(self) -> ResolvedEnvironment | None:
+        """The environment of the run, if it can be made again."""
+        return None if self.recipe is None else self.recipe.resolve()
 
     def read(self, observation: Observation) -> Any:
         """As the policy takes it; for our own environments, it is that already."""

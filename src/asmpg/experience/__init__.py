@@ -14,6 +14,7 @@ from asmpg.experience._experience import WholeEpisodes as WholeEpisodes
 from asmpg.experience._experience import all_finite as all_finite
 from asmpg.experience._host import HostEnvironments as HostEnvironments
 from asmpg.experience._host import standard_error as standard_error
+from asmpg.experience._host_episodes import play_episodes_on_host as play_episodes_on_host
 from asmpg.experience._player import HostPlayer as HostPlayer
 from asmpg.experience._player import Player as Player
 from asmpg.experience._player import StepInputs as StepInputs

@@ -14,7 +14,7 @@ from asmpg.agents.machine._cases import Cases
 from asmpg.agents.machine._visits import Visits, exact_visits, fits, sampled_visits
 from asmpg.environments import AbstractFiniteEnvironment, Environment
 from asmpg.exact import policy_returns
-from asmpg.experience import Experience, play_episodes
+from asmpg.experience import Experience, play_episodes, play_episodes_on_host
 from asmpg.policies import (
     Actor,
     AgentMemory,
@@ -45,12 +45,20 @@ class Value:
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """An environment with a discount; what cannot be computed is played, `episodes` of it."""
+    """An environment with a discount; what cannot be computed is played, `episodes` of it.
 
-    environment: Environment[Any]
+    One that is stepped on the host has a `source` instead.
+    """
+
+    environment: Environment[Any] | None
     discount: float
     episodes: int = 1000
     seed: int = 0
+    source: Any = None
+
+    def __post_init__(self):
+        if (self.environment is None) == (self.source is None):
+            raise ValueError("environment or source must be given, not both")
 
     def play(
         self,
@@ -87,8 +95,15 @@ class Setting:
 
     def sample(self, actor: Actor[Any]) -> Experience:
         """Whole episodes, the same for the same actor."""
-        key = jax.random.key(self.seed)
-        return jax.tree.map(np.asarray, _play(self.environment, actor, key, self.episodes))
+        if self.environment is None:
+            assert self.source is not None
+            played = play_episodes_on_host(
+                self.source, actor, num_episodes=self.episodes, seed=self.seed
+            )
+        else:
+            key = jax.random.key(self.seed)
+            played = _play(self.environment, actor, key, self.episodes)
+        return jax.tree.map(np.asarray, played)
 
     def _value(self, played: Experience) -> Value:
         rewards = np.where(played.valid, played.rewards, 0.0).astype(float)

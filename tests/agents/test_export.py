@@ -5,15 +5,17 @@ import runpy
 import shutil
 import subprocess
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from asmpg import CheckpointError
+from asmpg import ASMPPO, CheckpointError
 from asmpg.agents import Agent
 from asmpg.agents.machine import Machine, Setting
 from asmpg.environments import AbstractFiniteEnvironment, Box, Discrete, make, registered_names
+from asmpg.interop import resolve
 from asmpg.policies import (
     Encoding,
     JointTabularPolicy,
@@ -220,6 +222,75 @@ def test_the_python_class_of_a_network_does_what_predict_does(kind, tmp_path):
         policy.state, policy.action = (None, None) if first else (int(state), int(action))
         found.append(policy.step(seen))
     assert_but_for_ties(np.array(found), actions)
+
+
+def window_agent(name, **options):
+    """With the default options of ASM-PPO but for these, and a window network that says a lot."""
+    resolved = resolve(name, {})
+    method = ASMPPO(**options)
+    kernels = method.make_policy(resolved.interface, jax.random.key(2)).kernels
+    last = lambda policy: policy.window_layers[-1].weight
+    noise = jax.random.normal(jax.random.key(3), last(kernels).shape)
+    return Agent.of_policy(eqx.tree_at(last, kernels, noise), resolved.interface.observation_space)
+
+
+WINDOWS = {
+    "cart pole": ("VelocityOnlyCartPole", {}),
+    "popgym": ("popgym-NoisyPositionOnlyCartPoleEasy", {}),
+    "mlp in groups": ("VelocityOnlyCartPole", {"policy": "mlp", "window": 2, "hidden": 8}),
+    "one real observation": ("VelocityOnlyCartPole", {"window": 1, "hidden": 8}),
+    "tables": ("CheeseMaze", {"window": 3, "num_states": 4}),
+}
+
+
+@pytest.fixture(scope="module", params=WINDOWS, ids=str)
+def windowed(request):
+    """An agent with a window, 10,000 steps, and what `predict(deterministic=True)` plays."""
+    name, options = WINDOWS[request.param]
+    agent = window_agent(name, **options)
+    observations, starts = history(agent.observation_space)
+    return agent, observations, starts, *played(agent, observations, starts)
+
+
+def test_the_onnx_graph_of_a_window_does_what_predict_does(windowed, tmp_path):
+    """From the same state and action before; the window is handed on from step to step."""
+    pytest.importorskip("onnx")
+    agent, observations, starts, actions, states = windowed
+    agent.export(tmp_path / "policy.onnx")
+    model = session(tmp_path / "policy.onnx")
+    kept = [each.name for each in model.get_outputs()[2:]]
+    memory = {
+        f"last_{each.name}": np.zeros((1, each.shape[1]), np.float32)
+        for each in model.get_outputs()[2:]
+    }
+    finite = isinstance(agent.observation_space, Discrete)
+    given = observations.astype(np.int64) if finite else observations
+    found = []
+    for row in zip(given, starts, before(states), before(actions), strict=True):
+        seen, first, state, action = (np.asarray(part)[None] for part in row)
+        inputs = {"last_state": state.astype(np.int64), "last_action": action.astype(np.int64)}
+        inputs |= {"observation": seen, "episode_start": first, **memory}
+        done, now, *window = model.run(["action", "state", *kept], inputs)
+        memory = dict(zip(memory, window, strict=True))
+        found.append((int(done[0]), int(now[0])))
+    assert_but_for_ties(np.array(found)[:, 0], actions)
+    assert_but_for_ties(np.array(found)[:, 1], states)
+
+
+def test_the_python_class_of_a_window_does_what_predict_does(windowed, tmp_path):
+    agent, observations, starts, actions, states = windowed
+    agent.export(tmp_path / "policy.py")
+    policy, found = module(tmp_path / "policy.py")["Policy"](), []
+    steps = 10_000 if isinstance(agent.observation_space, Discrete) else 1000
+    for seen, first, state, action in zip(
+        observations[:steps].tolist(), starts, before(states), before(actions), strict=False
+    ):
+        if first:
+            policy.reset()
+        else:
+            policy.state, policy.action = int(state), int(action)
+        found.append(policy.step(seen))
+    assert_but_for_ties(np.array(found), actions[:steps])
 
 
 def assert_but_for_ties(found, expected):

@@ -233,14 +233,15 @@ class Agent:
 
         `.h` is a C header, `.py` a Python class without dependencies, `.onnx` a graph with the
         memory as input and output; `.json` and `.dot` are tables and a picture. By default it does
-        what `predict(..., deterministic=True)` does. Real observations need a network: `.py` or
-        `.onnx`; or `agent.machine().export(...)`, which tells typical cases apart.
+        what `predict(..., deterministic=True)` does. Real observations, and a window of more than
+        one, need a network: `.py` or `.onnx`; or `agent.machine().export(...)`, which tells typical
+        cases apart, and knows the windows that are met in its environment.
 
         >>> agent.export("policy.h")
         """
         policy, origin = self._asm_policy(), self._origin
         name, first = origin.name or "policy", origin.first_action
-        if policy.num_observations is None:
+        if policy.num_observations is None or self.window > 1:
             network = network_of(policy, name=name, first_action=first)
             write_network(network, Path(path), deterministic=deterministic)
             return

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from asmpg._support.errors import CheckpointError
+from asmpg._support.errors import CheckpointError, TrainingError
 from asmpg.agents import load
 from asmpg.agents.machine import Machine
 from asmpg.agents.machine.pictures import drawn
@@ -53,7 +53,7 @@ def _machine(folder: StudyFolder, environment: str, entry: str, seed: int) -> Ma
             try:
                 agent = load(folder.run_path(job), seed=seed, which="last")
                 return agent.machine().harden().minimise()
-            except (CheckpointError, ValueError):
+            except (CheckpointError, TrainingError, ValueError):
                 return None
     return None
 

@@ -7,6 +7,9 @@
 | `last_action`   | int64 [N]     | the output `action` of the step before               |
 | `episode_start` | bool [N]      | where this is true, the last two mean nothing        |
 | `uniforms`      | float [N, 2]  | random numbers in [0, 1), of stochastic policies only |
+
+A window of `k > 1` observations has two more inputs, `last_window_observations` and
+`last_window_actions`: the outputs of the step before without `last_`, zeros before the first.
 """
 
 import importlib
@@ -16,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from asmpg.agents.machine.exports._network import NetworkKernel
+from asmpg.agents.machine.exports._network import LayerArrays, NetworkKernel
 
 if TYPE_CHECKING:
     from asmpg.agents.machine._machine import Machine
@@ -48,9 +51,15 @@ class _Builder:
         self._nodes.append(made)
         return name
 
-    def model(self, name: str, inputs: Sequence[tuple[str, Any, list[Any]]]) -> bytes:
+    def model(
+        self,
+        name: str,
+        inputs: Sequence[tuple[str, Any, list[Any]]],
+        kept: Sequence[tuple[str, Any, list[Any]]] = (),
+    ) -> bytes:
+        """The graph; beside action and state it puts out what is `kept` of a window."""
         helper, numbers = self._onnx.helper, self._onnx.TensorProto
-        outputs = [("action", np.int64, ["N"]), ("state", np.int64, ["N"])]
+        outputs = [("action", np.int64, ["N"]), ("state", np.int64, ["N"]), *kept]
         kinds = {np.int64: numbers.INT64, np.float32: numbers.FLOAT, np.bool_: numbers.BOOL}
         described = [
             [helper.make_tensor_value_info(each, kinds[kind], shape) for each, kind, shape in part]
@@ -152,57 +161,133 @@ def _looked_up(
 
 
 def onnx_network(network: NetworkKernel, path: Path, *, deterministic: bool) -> bytes:
-    """The network of `nu`, then look-up of what the state plays."""
+    """The logits of `nu`, then what the state plays; with a window, a network says that as well."""
     del path
     build = _Builder()
-    states, actions, size = network.num_states, network.num_actions, len(network.scale)
+    states, actions, symbols = network.num_states, network.num_actions, network.num_observations
+    if symbols is None:
+        described = ("observation", np.float32, ["N", len(network.scale)])
+        seen = _scaled(build, network)
+    else:
+        described = ("observation", np.int64, ["N"])
+        seen = _one_hot(build, "observation", symbols)
+    row = build.node(
+        "Add", _pair(build, states, actions, network.first_action), build.constant(np.int64(1))
+    )
+    row = build.node("Where", "episode_start", build.constant(np.int64(0)), row)
+    logits = _nu_logits(build, network, seen, row)
+    state = _chosen(build, logits, states, 0, deterministic, to="state")
+    kept: list[tuple[str, Any, list[Any]]] = []
+    if network.window:
+        kept = [(name, np.float32, ["N", size]) for name, size in _kept(network) if size]
+        action = _window_action(build, network, seen, state, deterministic)
+    else:
+        action = _looked_up(build, network.control, state, 1, deterministic)
+    build.node("Add", action, build.constant(np.int64(network.first_action)), to="action")
+    before = [(f"last_{name}", kind, shape) for name, kind, shape in kept]
+    return build.model(network.name, [*_inputs(described, deterministic), *before], kept)
+
+
+def _scaled(build: _Builder, network: NetworkKernel) -> str:
     seen = build.node("Sub", "observation", build.constant(network.centre))
     seen = build.node("Div", seen, build.constant(network.scale))
     if np.isfinite(network.most):
         edges = (np.float32(-network.most), np.float32(network.most))
         seen = build.node("Clip", seen, *map(build.constant, edges))
-    pair = _pair(build, states, actions, network.first_action)
+    return seen
+
+
+def _nu_logits(build: _Builder, network: NetworkKernel, seen: str, row: str) -> str:
+    """The logits of the next state; `row` is 0 at the start, else `1 + s A + a`."""
+    table = build.constant(network.table)
+    if network.kind == "table":
+        row = build.node("Mul", row, build.constant(np.int64(network.num_observations)))
+        return build.node("Gather", table, build.node("Add", row, "observation"))
+    states, actions = network.num_states, network.num_actions
     if network.kind == "mlp":
-        logits = _apply(build, network, _with_past(build, seen, pair, states, actions))
-    else:
-        made = _apply(build, network, seen)
-        shape = build.constant(np.array([-1, *network.table.shape]))
-        made = build.node("Reshape", made, shape)
-        made = build.node("Add", made, build.constant(network.table))
-        row = build.node("Add", pair, build.constant(np.int64(1)))
-        row = build.node("Where", "episode_start", build.constant(np.int64(0)), row)
-        row = build.node("Unsqueeze", row, build.constant(np.array([1])))
-        logits = build.node("GatherND", made, row, batch_dims=1)
+        made = _apply(build, network, _with_past(build, seen, row, states, actions))
+        of_row = np.concatenate([[0], 1 + np.arange(states * actions) // actions])
+        known = build.constant(network.table[of_row])
+        return build.node("Add", made, build.node("Gather", known, row))
+    shape = build.constant(np.array([-1, *network.table.shape]))
+    made = build.node("Reshape", _apply(build, network, seen), shape)
+    row = build.node("Unsqueeze", row, build.constant(np.array([1])))
+    return build.node("GatherND", build.node("Add", made, table), row, batch_dims=1)
+
+
+def _chosen(
+    build: _Builder,
+    logits: str,
+    count: int,
+    column: int,
+    deterministic: bool,
+    to: str | None = None,
+) -> str:
+    """The most probable of `count`, or one that is drawn."""
     if deterministic:
-        state = build.node("ArgMax", logits, axis=1, keepdims=0, to="state")
-    else:
-        cumulative = build.node(
-            "CumSum", build.node("Softmax", logits, axis=1), build.constant(np.int64(1))
-        )
-        kept = [build.constant(np.array([number])) for number in (0, states - 1, 1)]
-        cumulative = build.node("Slice", cumulative, *kept)
-        state = build.node("Identity", build.draw(cumulative, 0), to="state")
-    action = _looked_up(build, network.control, state, 1, deterministic)
-    build.node("Add", action, build.constant(np.int64(network.first_action)), to="action")
-    described = ("observation", np.float32, ["N", size])
-    return build.model(network.name, _inputs(described, deterministic))
+        return build.node("ArgMax", logits, axis=1, keepdims=0, to=to)
+    cumulative = build.node(
+        "CumSum", build.node("Softmax", logits, axis=1), build.constant(np.int64(1))
+    )
+    kept = [build.constant(np.array([number])) for number in (0, count - 1, 1)]
+    drawn = build.draw(build.node("Slice", cumulative, *kept), column)
+    return drawn if to is None else build.node("Identity", drawn, to=to)
 
 
-def _with_past(build: _Builder, seen: str, pair: str, states: int, actions: int) -> str:
+def _kept(network: NetworkKernel) -> Sequence[tuple[str, int]]:
+    """What a window keeps for the next step, and how many numbers that is."""
+    return tuple(zip(("window_observations", "window_actions"), network.kept, strict=True))
+
+
+def _window_action(
+    build: _Builder, network: NetworkKernel, seen: str, state: str, deterministic: bool
+) -> str:
+    """Show the window to its network, choose, and push what was seen and done into the window."""
+    states, actions = network.num_states, network.num_actions
+    start = build.node("Unsqueeze", "episode_start", build.constant(np.array([1])))
+    nothing = build.constant(np.float32(0))
+    before = {
+        name: build.node("Where", start, nothing, f"last_{name}")
+        for name, size in _kept(network)
+        if size
+    }
+    shown = build.node("Concat", seen, *before.values(), axis=1) if before else seen
+    made = _apply_layers(build, network.window_layers, "Tanh", shown)
+    made = build.node("Reshape", made, build.constant(np.array([-1, states, actions])))
+    made = build.node("Add", made, build.constant(network.log_control.astype(np.float32)))
+    row = build.node("Unsqueeze", state, build.constant(np.array([1])))
+    scores = build.node("GatherND", made, row, batch_dims=1)
+    action = _chosen(build, scores, actions, 1, deterministic)
+    newest = (seen, _one_hot(build, action, actions))
+    for (name, size), new in zip(_kept(network), newest, strict=True):
+        if size:
+            line = build.node("Concat", new, before[name], axis=1)
+            ends = [build.constant(np.array([number])) for number in (0, size, 1)]
+            build.node("Slice", line, *ends, to=name)
+    return action
+
+
+def _one_hot(build: _Builder, index: str, count: int) -> str:
+    return build.node("Gather", build.constant(np.eye(count, dtype=np.float32)), index)
+
+
+def _with_past(build: _Builder, seen: str, row: str, states: int, actions: int) -> str:
     """One-hot state and action, zeros at the start, and what is seen."""
     state, action = np.divmod(np.arange(states * actions), actions)
     codes = np.concatenate([np.eye(states)[state], np.eye(actions)[action]], axis=1)
     codes = np.concatenate([np.zeros((1, states + actions)), codes]).astype(np.float32)
-    row = build.node("Add", pair, build.constant(np.int64(1)))
-    row = build.node("Where", "episode_start", build.constant(np.int64(0)), row)
     past = build.node("Gather", build.constant(codes), row)
     return build.node("Concat", past, seen, axis=1)
 
 
 def _apply(build: _Builder, network: NetworkKernel, value: str) -> str:
     kind = {"tanh": "Tanh", "relu": "Relu"}[network.activation]
-    for number, (weight, bias) in enumerate(network.layers):
+    return _apply_layers(build, network.layers, kind, value)
+
+
+def _apply_layers(build: _Builder, layers: LayerArrays, kind: str, value: str) -> str:
+    for number, (weight, bias) in enumerate(layers):
         value = build.node("Gemm", value, build.constant(weight), build.constant(bias), transB=1)
-        if number < len(network.layers) - 1:
+        if number < len(layers) - 1:
             value = build.node(kind, value)
     return value

@@ -8,9 +8,10 @@ from asmpg._support.files import write_atomically
 from asmpg.agents.machine.exports._c import c_header
 from asmpg.agents.machine.exports._dot import dot_text
 from asmpg.agents.machine.exports._json import json_text
-from asmpg.agents.machine.exports._network import NetworkKernel, python_network
+from asmpg.agents.machine.exports._network import NetworkKernel
 from asmpg.agents.machine.exports._onnx import onnx_machine, onnx_network
 from asmpg.agents.machine.exports._python import python_class
+from asmpg.agents.machine.exports._python_network import python_network
 
 if TYPE_CHECKING:
     from asmpg.agents.machine._machine import Machine
@@ -31,7 +32,7 @@ def write_machine(machine: "Machine", path: Path) -> None:
 
 
 def write_network(network: NetworkKernel, path: Path, *, deterministic: bool) -> None:
-    """Write a policy for real observations as Python or ONNX."""
+    """Write a policy for real observations, or with a window, as Python or ONNX."""
     _write(path, _NETWORK, network, deterministic=deterministic)
 
 

@@ -229,9 +229,10 @@ def window_agent(name, **options):
     resolved = resolve(name, {})
     method = ASMPPO(**options)
     kernels = method.make_policy(resolved.interface, jax.random.key(2)).kernels
-    last = lambda policy: policy.window_layers[-1].weight
-    noise = jax.random.normal(jax.random.key(3), last(kernels).shape)
-    return Agent.of_policy(eqx.tree_at(last, kernels, noise), resolved.interface.observation_space)
+    weight = kernels.window_layers[-1].weight
+    noise = jax.random.normal(jax.random.key(3), weight.shape)
+    kernels = eqx.tree_at(lambda policy: policy.window_layers[-1].weight, kernels, noise)
+    return Agent.of_policy(kernels, resolved.interface.observation_space)
 
 
 WINDOWS = {

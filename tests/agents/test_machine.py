@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import equinox as eqx
 import jax
 import numpy as np
 import pytest
@@ -17,6 +18,8 @@ from asmpg.policies import (
     MatrixPolicy,
     TabularPolicy,
     TimeIndexedPolicy,
+    WindowPolicy,
+    actor,
 )
 from controllers import cheese_maze_controller, hallway_controller, machine_repair_controller
 from finite import make_finite
@@ -304,4 +307,36 @@ def test_a_policy_with_kernels_for_each_step_is_refused():
         key=jax.random.key(0),
     )
     with pytest.raises(ValueError, match="policy must be stationary"):
+        Machine.of_policy(policy)
+
+
+@pytest.mark.parametrize("window", [2, 3])
+def test_a_window_becomes_part_of_the_state(window):
+    """Tolerance: four standard errors of the sampled return."""
+    maze = make("CheeseMaze", max_steps=30)
+    hidden = random_policy("CheeseMaze", num_states=2)
+    policy = WindowPolicy(
+        hidden, window=window, encoding=Encoding(4, 7), width=8, key=jax.random.key(5)
+    )
+    noise = jax.random.normal(jax.random.key(6), policy.window_layers[-1].weight.shape)
+    policy = eqx.tree_at(lambda policy: policy.window_layers[-1].weight, policy, noise)
+    agent = Agent.of_policy(policy, Discrete(7))
+    machine = agent.machine(maze, episodes=200)
+    played = Setting(maze, 0.99, 500, seed=8)
+    sampled = played._value(played.sample(actor(policy)))
+    away = abs(machine.value.discounted - sampled.discounted)
+    assert away < 4 * sampled.standard_error
+    assert machine.control.shape == (1, machine.num_states, 4)
+    # Greedy play is followed step by step, by the small machine as well.
+    greedy = played.sample(actor(policy, greedy=True))
+    for each in (machine.harden(), machine.harden().minimise()):
+        seen, done, valid = greedy.observations, greedy.actions, greedy.valid
+        state = np.zeros(seen.shape[1], int)
+        for time in range(len(seen)):
+            moved = each.update[state, done[time - 1], seen[time]] if time else each.start[seen[0]]
+            state = moved.argmax(axis=-1)
+            played_here = each.control[0, state].argmax(axis=-1)
+            assert (played_here == done[time])[valid[time]].all()
+    assert each.num_states < machine.num_states
+    with pytest.raises(ValueError, match="with a window of more than one"):
         Machine.of_policy(policy)

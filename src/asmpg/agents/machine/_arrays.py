@@ -65,10 +65,10 @@ def restricted(
     most = np.eye(count)[otherwise[kept].argmax()]
     rows = update[kept][..., kept]
     stay = np.broadcast_to(np.eye(count)[:, None, None, :], rows.shape)
-    return _completed(start[:, kept], most), _completed(rows, stay), control[:, kept]
+    return completed(start[:, kept], most), completed(rows, stay), control[:, kept]
 
 
-def _completed(rows: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
+def completed(rows: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
     """Rows that sum to one again; those of zeros are replaced."""
     total = rows.sum(axis=-1, keepdims=True)
     return np.asarray(np.where(total > 0, rows / np.where(total > 0, total, 1.0), otherwise))

@@ -19,10 +19,11 @@ from asmpg.agents.machine._kernels import sampled_arrays, table_arrays
 from asmpg.agents.machine._minimise import bisimulation, quotient
 from asmpg.agents.machine._setting import Setting, Value
 from asmpg.agents.machine._visits import Visits
+from asmpg.agents.machine._windows import window_arrays
 from asmpg.agents.machine.exports import read_machine, to_aalpy, write_machine
 from asmpg.agents.machine.pictures import plot_machine
 from asmpg.environments import Environment
-from asmpg.policies import ASMPolicy, KernelTables
+from asmpg.policies import ASMPolicy, KernelTables, WindowPolicy
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,13 +96,15 @@ class Machine:
             )
         if isinstance(policy, KernelTables):
             arrays = table_arrays(policy)
-        elif policy.num_observations is not None:
+        elif policy.tabulates:
             arrays = table_arrays(policy.tabulate())
         elif setting is None:
             raise ValueError(
-                "environment must be given: the machine of a policy for real observations is made "
-                "from episodes, got None"
+                "environment must be given: the machine of a policy for real observations, or with "
+                "a window of more than one, is made from episodes, got None"
             )
+        elif isinstance(policy, WindowPolicy) and policy.num_observations is not None:
+            arrays = window_arrays(policy, setting)
         else:
             arrays, found = sampled_arrays(policy, setting, cases)
             observation_names = found.names if observation_names is None else observation_names
@@ -115,7 +118,7 @@ class Machine:
             cases=found,
             setting=setting,
             first_action=first_action,
-            paired=arrays[1].shape[0] > policy.num_states,
+            paired=len(arrays[1]) > policy.num_states and not isinstance(policy, WindowPolicy),
         )
         return machine.named(environment, observation_names).valued("learned")
 

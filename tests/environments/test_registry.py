@@ -109,6 +109,16 @@ def test_options_out_of_range_are_named(name, options, message):
         asmpg.make(name, **options)
 
 
+@pytest.mark.parametrize("name", asmpg.registered_names())
+def test_observations_and_actions_have_a_word_each(name):
+    environment = asmpg.make(name)
+    space = environment.observation_space
+    seen = space.n if isinstance(space, Discrete) else len(space.low)
+    assert len(set(environment.observation_names)) == len(environment.observation_names) == seen
+    actions = environment.action_names
+    assert len(set(actions)) == len(actions) == environment.action_space.n
+
+
 def test_a_users_own_factory(monkeypatch):
     monkeypatch.setattr("asmpg.environments._registry._registered", {})
     asmpg.register("ShortMaze", lambda max_steps=20: CheeseMaze(max_steps=max_steps))

@@ -112,7 +112,6 @@ class Origin:
 
     def observation_names(self, environment: Environment[Any] | None) -> tuple[str, ...] | None:
         """What `environment` calls its symbols, or that of the run; `None` if they are unknown."""
-        known = getattr(environment, "observation_names", None)
-        if known is None and self.recipe is not None:
-            return self.recipe.interface.reader.names
-        return known
+        if environment is not None:
+            return environment.observation_names
+        return None if self.recipe is None else self.recipe.interface.reader.names

@@ -130,8 +130,9 @@ def _print_detail(environment: Environment[Any], values: Yardsticks) -> None:
     facts = Table.grid(padding=(0, 2))
     facts.add_row("observation", str(environment.observation_space))
     facts.add_row("actions", ", ".join(environment.action_names))
-    if isinstance(environment, PomdpEnvironment):
+    if environment.observation_names:
         facts.add_row("observations", _some(environment.observation_names))
+    if isinstance(environment, PomdpEnvironment):
         facts.add_row("states", _some(environment.state_names))
         facts.add_row("discount", f"{environment.discount:g}")
     facts.add_row("r_max", f"{environment.reward_bound:g}")

@@ -125,6 +125,12 @@ class Environment(eqx.Module, Generic[State]):
             return tuple(",".join(map(str, parts)) for parts in every)
         return ()
 
+    @property
+    def observation_names(self) -> tuple[str, ...]:
+        """A word for each observation; where these are real, for each of their numbers, or none."""
+        space = self.observation_space
+        return tuple(map(str, range(space.n))) if isinstance(space, Discrete) else ()
+
     def options(self) -> dict[str, Any]:
         """The constructor arguments that rebuild this environment."""
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}

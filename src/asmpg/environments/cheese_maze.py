@@ -68,5 +68,9 @@ class CheeseMaze(AbstractMaze):
         self.tables = sampling_tables(self.model)
 
     @property
+    def observation_names(self) -> tuple[str, ...]:
+        return ("corner NW", "corridor", "junction", "corner NE", "passage", "dead end", "cheese")
+
+    @property
     def action_names(self) -> tuple[str, ...]:
         return ("north", "south", "east", "west")

@@ -83,5 +83,14 @@ class HallwayNavigation(AbstractMaze):
         self.tables = sampling_tables(self.model)
 
     @property
+    def observation_names(self) -> tuple[str, ...]:
+        """The walls around the agent."""
+        sides = [
+            [letter for letter, bit in zip("NESW", f"{seen:04b}", strict=True) if bit == "1"]
+            for seen in range(16)
+        ]
+        return tuple("walls " + "".join(each) if each else "no walls" for each in sides)
+
+    @property
     def action_names(self) -> tuple[str, ...]:
         return ("north", "east", "south", "west")

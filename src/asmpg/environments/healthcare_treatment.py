@@ -151,6 +151,10 @@ class HealthcareTreatment(Environment[PatientState]):
         return max(worst, RECOVERY - min(self.cost) + self.terminal_reward)
 
     @property
+    def observation_names(self) -> tuple[str, ...]:
+        return ("health",)
+
+    @property
     def action_names(self) -> tuple[str, ...]:
         return ("none", "mild", "aggressive")
 

@@ -149,6 +149,10 @@ class MachineRepair(AbstractFiniteEnvironment):
         )
 
     @property
+    def observation_names(self) -> tuple[str, ...]:
+        return ("healthy", "degraded")
+
+    @property
     def action_names(self) -> tuple[str, ...]:
         return ("continue", "repair")
 

@@ -60,6 +60,10 @@ class RepeatFirst(AbstractFiniteEnvironment):
             start=np.append(0.5 * (time == 0), 0.0),
         )
 
+    @property
+    def observation_names(self) -> tuple[str, ...]:
+        return ("0", "1", "nothing", "question")
+
     def describe_state(self, state: Int[Array | np.ndarray, ""]) -> str:
         if int(state) == 2 * (self.delay + 1):
             return "answered"
@@ -108,6 +112,10 @@ class TMaze(AbstractFiniteEnvironment):
         )
 
     @property
+    def observation_names(self) -> tuple[str, ...]:
+        return ("sign up", "sign down", "corridor", "junction")
+
+    @property
     def action_names(self) -> tuple[str, ...]:
         return ("forward", "up", "down")
 
@@ -153,6 +161,10 @@ class CountModulo(AbstractFiniteEnvironment):
             observation=np.eye(2)[event],
             start=start,
         )
+
+    @property
+    def observation_names(self) -> tuple[str, ...]:
+        return ("no event", "event")
 
     def describe_state(self, state: Int[Array | np.ndarray, ""]) -> str:
         return f"count {int(state) // 2}"

@@ -77,6 +77,10 @@ class Tiger(AbstractFiniteEnvironment):
         )
 
     @property
+    def observation_names(self) -> tuple[str, ...]:
+        return ("heard left", "heard right")
+
+    @property
     def action_names(self) -> tuple[str, ...]:
         return ("listen", "open left", "open right")
 

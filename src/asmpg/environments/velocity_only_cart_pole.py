@@ -156,6 +156,11 @@ class VelocityOnlyCartPole(Environment[CartPoleState]):
         return 1.0
 
     @property
+    def observation_names(self) -> tuple[str, ...]:
+        """The cart's velocity and the pole's."""
+        return ("cart", "pole")
+
+    @property
     def action_names(self) -> tuple[str, ...]:
         return ("left", "right")
 

@@ -94,6 +94,10 @@ class Voicemail(AbstractFiniteEnvironment):
         )
 
     @property
+    def observation_names(self) -> tuple[str, ...]:
+        return ("heard save", "heard delete")
+
+    @property
     def action_names(self) -> tuple[str, ...]:
         return ("ask", "save", "delete")
 

@@ -1,6 +1,7 @@
 """Typical cases: real observations, told apart by the nearest of a few."""
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -22,13 +23,16 @@ class Cases:
         distance = (centres**2).sum(axis=-1) - 2 * flat @ centres.T
         return distance.argmin(axis=-1).reshape(observations.shape[:-1])
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The centres, with as many digits as tell them apart."""
+    def names(self, parts: Sequence[str] = ()) -> tuple[str, ...]:
+        """The centres, with as many digits as tell them apart, and a word for each of the parts."""
         names: tuple[str, ...] = ()
+        heads = [f"{part} " for part in parts] or [""] * len(self.scale)
         for digits in range(2, 18):
             names = tuple(
-                ", ".join(f"{part:.{digits}g}" for part in centre) for centre in self.centres
+                ", ".join(
+                    f"{head}{part:.{digits}g}" for head, part in zip(heads, centre, strict=True)
+                )
+                for centre in self.centres
             )
             if len(set(names)) == len(names):
                 break

@@ -107,7 +107,8 @@ class Machine:
             arrays = window_arrays(policy, setting)
         else:
             arrays, found = sampled_arrays(policy, setting, cases)
-            observation_names = found.names if observation_names is None else observation_names
+            parts = () if setting.environment is None else setting.environment.observation_names
+            observation_names = observation_names or found.names(parts)
         _, actions, symbols, _ = arrays[1].shape
         environment = None if setting is None else setting.environment
         machine = cls(
@@ -127,16 +128,17 @@ class Machine:
         environment: Environment[Any] | None = None,
         observation_names: Sequence[str] | None = None,
     ) -> "Machine":
-        """With the environment's words for actions and, if it has any, observations.
+        """With the environment's words for actions and observations.
 
         `observation_names` are preferred to its own.
         """
         names: dict[str, Any] = {}
         if environment is not None:
             names["action_names"] = environment.action_names
-        known = observation_names or getattr(environment, "observation_names", None)
-        if known is not None:
-            names["observation_names"] = tuple(known)
+            if self.cases is None:
+                names["observation_names"] = environment.observation_names
+        if observation_names:
+            names["observation_names"] = tuple(observation_names)
         return dataclasses.replace(self, **names)
 
     @property

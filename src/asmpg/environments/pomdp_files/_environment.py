@@ -60,7 +60,7 @@ class PomdpEnvironment(AbstractFiniteEnvironment):
     discount: float = eqx.field(static=True)
     state_names: tuple[str, ...] = eqx.field(static=True)
     names_of_actions: tuple[str, ...] = eqx.field(static=True)
-    observation_names: tuple[str, ...] = eqx.field(static=True)
+    names_of_observations: tuple[str, ...] = eqx.field(static=True)
     model: FiniteModel = eqx.field(static=True)
     largest_reward: float = eqx.field(static=True)
     tables: SamplingTables
@@ -91,7 +91,7 @@ class PomdpEnvironment(AbstractFiniteEnvironment):
         read = read_pomdp(path)
         self.discount = read.discount
         self.names_of_actions = read.actions
-        self.observation_names = (*read.observations, "nothing yet")
+        self.names_of_observations = (*read.observations, "nothing yet")
         self.model = read.finite(first_observation=first_observation, stop_at_goals=stop_at_goals)
         ends = ("the end",) * (self.model.num_states - len(read.states))
         self.state_names = (*read.states, *ends)
@@ -116,6 +116,10 @@ class PomdpEnvironment(AbstractFiniteEnvironment):
     @property
     def action_names(self) -> tuple[str, ...]:
         return self.names_of_actions
+
+    @property
+    def observation_names(self) -> tuple[str, ...]:
+        return self.names_of_observations
 
     @property
     def reward_bound(self) -> float:

@@ -17,6 +17,7 @@ Difficulty = Literal["Easy", "Medium", "Hard"]
 DIFFICULTIES: tuple[Difficulty, ...] = ("Easy", "Medium", "Hard")
 #: A deck has the thirteen ranks of four suits, two of them black and two red.
 SUITS, RANKS, DECK = 4, 13, 52
+SUIT_NAMES = tuple(f"suit {suit}" for suit in range(SUITS))
 #: More decks than this are a mistake.
 MOST_DECKS = 1_000
 
@@ -74,6 +75,14 @@ class SuitTask(RecallTask[State]):
     @property
     def action_space(self) -> Discrete:
         return Discrete(SUITS)
+
+    @property
+    def observation_names(self) -> tuple[str, ...]:
+        return SUIT_NAMES
+
+    @property
+    def action_names(self) -> tuple[str, ...]:
+        return SUIT_NAMES
 
     def reset(self, key: Key[Array, ""]) -> tuple[Int[Array, ""], State]:
         return self.begin(deal(key, full_deck(SUITS, self.decks)))

@@ -60,6 +60,11 @@ class NoisyPositionOnlyCartPole(POPGymTask[CartPoleState]):
         return 1 / self.max_steps
 
     @property
+    def observation_names(self) -> tuple[str, ...]:
+        """The cart's position and the pole's angle."""
+        return ("cart", "pole")
+
+    @property
     def action_names(self) -> tuple[str, ...]:
         return self.cart_pole.action_names
 
@@ -123,6 +128,14 @@ class MultiarmedBandit(POPGymTask[Float[Array, " arms"]]):
     @property
     def action_space(self) -> Discrete:
         return Discrete(self.arms)
+
+    @property
+    def observation_names(self) -> tuple[str, ...]:
+        return ("lost", "won")
+
+    @property
+    def action_names(self) -> tuple[str, ...]:
+        return tuple(f"arm {arm}" for arm in range(self.arms))
 
     @property
     def reward_bound(self) -> float:

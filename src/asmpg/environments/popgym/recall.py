@@ -24,6 +24,7 @@ from asmpg.environments._spaces import Discrete
 from asmpg.environments.popgym._task import (
     MOST_DECKS,
     RANKS,
+    SUIT_NAMES,
     SUITS,
     Difficulty,
     RecallTask,
@@ -96,6 +97,11 @@ class CountRecall(RecallTask[CountRecallState]):
     @property
     def observation_space(self) -> Discrete:
         return Discrete(self.kinds**2)
+
+    @property
+    def observation_names(self) -> tuple[str, ...]:
+        kinds = range(self.kinds)
+        return tuple(f"dealt {card}, asked {query}" for card in kinds for query in kinds)
 
     @property
     def action_space(self) -> Discrete:
@@ -179,6 +185,11 @@ class Autoencode(SuitTask[AutoencodeState]):
     @property
     def observation_space(self) -> Discrete:
         return Discrete(2 * SUITS)
+
+    @property
+    def observation_names(self) -> tuple[str, ...]:
+        """A suit alone is the last card or, most often, the wait for the next answer."""
+        return (*SUIT_NAMES, *(f"watch {name}" for name in SUIT_NAMES))
 
     def begin(self, card: Int[Array, ""]) -> tuple[Int[Array, ""], AutoencodeState]:
         """The start of an episode whose first card is `card`."""

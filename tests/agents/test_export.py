@@ -23,6 +23,7 @@ from asmpg.policies import (
     MLPPolicy,
     Normaliser,
     TabularPolicy,
+    WindowPolicy,
 )
 from controllers import cheese_maze_controller
 from finite import make_finite
@@ -229,6 +230,8 @@ def window_agent(name, **options):
     resolved = resolve(name, {})
     method = ASMPPO(**options)
     kernels = method.make_policy(resolved.interface, jax.random.key(2)).kernels
+    assert isinstance(kernels, WindowPolicy)
+    assert kernels.window_layers is not None
     weight = kernels.window_layers[-1].weight
     noise = jax.random.normal(jax.random.key(3), weight.shape)
     kernels = eqx.tree_at(lambda policy: policy.window_layers[-1].weight, kernels, noise)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from asmpg.agents.machine import Machine, Setting
-from asmpg.agents.machine._graph import graph_of
+from asmpg.agents.machine._graph import Edge, graph_of
 from asmpg.agents.machine.pictures import placed, svg_text
 from asmpg.agents.machine.pictures._graphviz import read_plain
 from asmpg.environments import make
@@ -161,3 +161,13 @@ def test_graphviz_places_every_state_and_edge(graph):
     sheet = placed(graph, "graphviz")
     assert len(sheet.nodes) == len(graph.nodes)
     assert {each.edge for each in sheet.edges} == set(graph.edges)
+
+
+def test_the_label_of_an_edge_has_whole_names_and_says_a_common_word_once():
+    def label(*names):
+        return Edge(None, 0, 1.0, names).label
+
+    assert label("walls N", "walls S") == "walls N, S"
+    assert label("health 1.9", "health 1.8", "corridor") == "health 1.9, health 1.8 +1"
+    assert label("cart 1, pole 2", "cart 3, pole 4") == "cart 1, pole 2 +1"
+    assert label("0", "1", "2", "3", "4") == "0, 1, 2, 3 +1"

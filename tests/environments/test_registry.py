@@ -116,6 +116,7 @@ def test_observations_and_actions_have_a_word_each(name):
     seen = space.n if isinstance(space, Discrete) else len(space.low)
     assert len(set(environment.observation_names)) == len(environment.observation_names) == seen
     actions = environment.action_names
+    assert isinstance(environment.action_space, Discrete)
     assert len(set(actions)) == len(actions) == environment.action_space.n
 
 

@@ -101,9 +101,9 @@ class HostEnvironments:
                 share[i] -= 1
             if not share.any():
                 break
-        numbers = (np.asarray(column) for column in zip(*done, strict=True))
+        first, second, third = (np.asarray(column) for column in zip(*done, strict=True))
         use = jax.tree.map(lambda *leaves: np.stack(leaves), *used) if used else None
-        return HostReturns(*numbers, use)
+        return HostReturns(first, second, third, use)
 
     def _use(self, place: int) -> list[MemoryUse]:
         """How the agent states were used in an episode that has just ended, if that is counted."""

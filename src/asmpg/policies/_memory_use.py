@@ -28,12 +28,12 @@ class MemoryUse(eqx.Module):
     visits: Float[Array | np.ndarray, "*batch S"]
 
     @property
-    def mean_entropy(self) -> Float[Array | np.ndarray, ""] | np.floating[Any]:
+    def mean_entropy(self) -> Any:
         """That of a step, over all episodes."""
         return self.entropy.sum() / self.visits.sum()
 
     @property
-    def states_in_use(self) -> Float[Array | np.ndarray, ""] | np.floating[Any]:
+    def states_in_use(self) -> Any:
         """How many agent states take up at least a hundredth of the steps of all episodes."""
         visits = self.visits.reshape(-1, self.visits.shape[-1]).sum(axis=0)
         return (visits >= STATE_IN_USE * visits.sum()).sum().astype(np.float32)
@@ -74,7 +74,7 @@ class WatchedActor(Actor[WatchedMemory]):
         mask: Bool[Array, " M"] | None = None,
     ) -> WatchedMemory:
         before, use = memory.memory, memory.use
-        after = self.player.act(before, observation, reward, uniforms, mask)
+        after: Any = self.player.act(before, observation, reward, uniforms, mask)
         if isinstance(self.player, FilterActor):
             nu = self.player.kernels.updates(before.past, observation)
             entropy, visited = before.belief @ entr(nu).sum(axis=-1), after.belief

@@ -45,10 +45,14 @@ class Edge:
 
     @property
     def label(self) -> str:
-        """The observations, most frequent first."""
-        text = ", ".join(self.observations[:_MOST_LABELS])
-        more = len(self.observations) - _MOST_LABELS
-        return _shortened(text) + (f" +{more}" if more > 0 else "")
+        """The observations, most frequent first, as far as there is room."""
+        names = _without_repetition(self.observations)
+        text, shown = _shortened(names[0]), 1
+        for name in names[1:_MOST_LABELS]:
+            if len(text) + len(name) + 2 > _LONGEST:
+                break
+            text, shown = f"{text}, {name}", shown + 1
+        return text + (f" +{len(names) - shown}" if shown < len(names) else "")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,8 +111,18 @@ def _plays(probabilities: np.ndarray, names: tuple[str, ...]) -> str:
 
 def _names(machine: "Machine", flow: np.ndarray) -> tuple[str, ...]:
     order = np.argsort(-flow, kind="stable")
-    often = [symbol for symbol in order if flow[symbol] > 0.02 * flow.sum()]
+    least = min(0.02 * flow.sum(), flow.max())
+    often = [symbol for symbol in order if flow[symbol] >= least]
     return tuple(machine.observation_names[symbol] for symbol in often)
+
+
+def _without_repetition(names: tuple[str, ...]) -> tuple[str, ...]:
+    """`walls N, S` for `walls N, walls S`: a first word that all have is said once."""
+    words = [name.split(" ", 1) for name in names]
+    alike = all(len(each) == 2 and each[0] == words[0][0] for each in words)
+    if not alike or any("," in name for name in names):
+        return names
+    return (names[0], *(rest for _, rest in words[1:]))
 
 
 def _shortened(text: str) -> str:

@@ -182,6 +182,7 @@ def _where(machine: "Machine", state: int) -> str:
     belief = latent / latent.sum()
     likely = [x for x in np.argsort(-belief, kind="stable") if belief[x] > _RARE]
     environment = machine.setting.environment
+    assert environment is not None
     words = [f"{environment.describe_state(np.asarray(x))} ({percent(belief[x])})" for x in likely]
     if len(words) > _MOST_NAMED:
         words = [*words[:_MOST_NAMED], f"one of {len(words) - _MOST_NAMED} others"]

@@ -100,10 +100,10 @@ def _control(
 ) -> Float[np.ndarray, "P A"]:
     earlier = windows[:, 1:].reshape(len(windows), -1, 2)
     time = (earlier[..., 0] != _NOTHING).sum(axis=-1)
-    numbers = (np.zeros_like(state), np.maximum(earlier[:, 0, 1], 0), time)
+    numbers = (np.zeros_like(state), earlier[:, 0, 1], time, windows[:, 0])
+    zero, last, time, shown = (jnp.asarray(np.maximum(part, 0), jnp.int32) for part in numbers)
     seen, done = (jnp.asarray(np.maximum(earlier[..., i], 0), jnp.int32) for i in (0, 1))
-    memory = AgentMemory(*(jnp.asarray(part, jnp.int32) for part in numbers), Window(seen, done))
-    shown = jnp.asarray(windows[:, 0], jnp.int32)
+    memory = AgentMemory(zero, last, time, Window(seen, done))
     log_phi = np.asarray(eqx.filter_jit(policy.log_controls)(memory, shown), float)
     phi = np.exp(log_phi[np.arange(len(state)), state])
     return phi / phi.sum(axis=-1, keepdims=True)

@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Float
@@ -89,6 +89,7 @@ def network_of(policy: ASMPolicy, *, name: str, first_action: int) -> NetworkKer
         raise ValueError(
             f"policy must choose one of several actions to be exported, not in {policy.head.space}"
         )
+    parts: dict[str, Any]
     if policy.num_observations is not None and isinstance(hidden, ASMPolicy):
         parts = _table(hidden.tabulate())
     elif isinstance(hidden, MatrixPolicy):
@@ -118,7 +119,7 @@ def network_of(policy: ASMPolicy, *, name: str, first_action: int) -> NetworkKer
     )
 
 
-def _table(tables: KernelTables) -> dict[str, object]:
+def _table(tables: KernelTables) -> dict[str, Any]:
     nothing = np.zeros(0, np.float32)
     return {
         "kind": "table",
@@ -130,7 +131,7 @@ def _table(tables: KernelTables) -> dict[str, object]:
     }
 
 
-def _shown(encoding: Encoding) -> dict[str, object]:
+def _shown(encoding: Encoding) -> dict[str, Any]:
     """How observations are shown to the networks."""
     if encoding.normaliser is not None:
         mean, scale = encoding.normaliser.mean, encoding.normaliser.scale

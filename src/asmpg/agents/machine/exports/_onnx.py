@@ -200,7 +200,7 @@ def _scaled(build: _Builder, network: NetworkKernel) -> str:
 def _nu_logits(build: _Builder, network: NetworkKernel, seen: str, row: str) -> str:
     """The logits of the next state; `row` is 0 at the start, else `1 + s A + a`."""
     table = build.constant(network.table)
-    if network.kind == "table":
+    if network.num_observations is not None:
         row = build.node("Mul", row, build.constant(np.int64(network.num_observations)))
         return build.node("Gather", table, build.node("Add", row, "observation"))
     states, actions = network.num_states, network.num_actions

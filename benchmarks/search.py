@@ -5,7 +5,7 @@
     python benchmarks/search.py --summary --out search.jsonl
 
 Option sets are drawn from `RANGES`, the first being the defaults; a draw of the same number has the
-same values of the options that two methods share. Or they are in a JSON file, as a list. Every run
+same values of the options that two methods share. Or they are in a JSON file, as a list or a list for each method. Every run
 appends a line to the output; what is there already is not run again, and what a killed process did
 is. Each process has one thread and is pinned to a core.
 """
@@ -45,40 +45,37 @@ _PPO: dict[str, Draw] = {
     "learning_rate": log_uniform(2e-4, 4e-3),
     "critic_learning_rate": log_uniform(5e-4, 1e-2),
     "gae_lambda": one_of(0.5, 0.8, 0.9, 0.95),
+    "value_lambda": one_of(0.9, 0.97, 0.99),
     # The last one is none.
     "decay": one_of(0.4, 0.7, 1.0, 1e3),
-    "entropy_coefficient": one_of(0.0, 0.0, 0.003, 0.01, 0.03),
-    "epochs": one_of(5, 10, 20),
-    "minibatches": one_of(2, 4, 8),
+    "entropy_coefficient": one_of(0.0, 0.0, 0.003, 0.01),
     "clip_range": one_of(0.1, 0.2, 0.3),
     "adam_b2": one_of(0.99, 0.999),
     # The last one is none.
     "averaging": one_of(8.0, 1e6),
-    "critic_orthogonal": one_of(False, True),
     "critic_keep_bias": one_of(-1.0, 0.0, 1.0),
 }
-_RECURRENT: dict[str, Draw] = {
-    "width": one_of(64, 128, 256),
-    "keep_bias": one_of(-2.0, -1.0, 0.0, 1.0),
-}
-#: What is drawn for each method. Numbers that are leaves of a method are not compiled anew.
+_KEEP_BIAS: dict[str, Draw] = {"keep_bias": one_of(-2.0, -1.0, 0.0, 1.0)}
+#: What is drawn for each method: numbers, since what changes the structure is compiled anew, and
+#: one kind of recurrent weights for policy and critic. Names joined by a comma have one value.
 RANGES: dict[str, dict[str, Draw]] = {
     "asm-ppo": _PPO
     | {
-        "num_states": one_of(8, 12, 16, 24),
         "table_learning_rate": log_uniform(0.01, 0.1),
         "nu_scale": one_of(0.25, 0.5, 1.0),
+        "hold": log_uniform(20, 500),
+        "critic_orthogonal": one_of(False, True),
     },
-    "gru-ppo": _PPO | _RECURRENT | {"orthogonal": one_of(False, True)},
-    "mingru-ppo": _PPO | _RECURRENT,
-    "memoryless-ppo": _PPO,
+    "gru-ppo": _PPO | _KEEP_BIAS | {"orthogonal,critic_orthogonal": one_of(False, True)},
+    "mingru-ppo": _PPO | _KEEP_BIAS | {"critic_orthogonal": one_of(False, True)},
+    "memoryless-ppo": _PPO | {"critic_orthogonal": one_of(False, True)},
 }
 #: Seeds that no result is reported for.
 _FIRST_SEED = 70_000
 #: Evaluations of a run, after that of the start.
 _EVALUATIONS = 10
 #: What a worker has compiled is dropped after so many option sets.
-_SETS_KEPT = 20
+_SETS_KEPT = 60
 _ONE_THREAD = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
@@ -90,7 +87,7 @@ _ONE_THREAD = {
 def main() -> None:
     parser = argparse.ArgumentParser(description="Search over the options of methods.")
     parser.add_argument("methods", nargs="*", metavar="METHOD")
-    parser.add_argument("--options", type=Path, help="a JSON list of option sets")
+    parser.add_argument("--options", type=Path, help="a JSON list of sets, or one for each method")
     parser.add_argument("--draws", type=int, default=16, help="how many sets, without --options")
     parser.add_argument("--draw-seed", type=int, default=0)
     parser.add_argument("--tasks", nargs="+", metavar="TASK", help="all by default")
@@ -111,7 +108,10 @@ def main() -> None:
 
 
 def all_jobs(arguments: argparse.Namespace) -> list[Job]:
-    """One for each task, method and option set: its seeds share what is compiled."""
+    """One for each option set, task and method: its seeds share what is compiled.
+
+    All tasks and methods have as many option sets when time runs out.
+    """
     from asmpg.methods import PRESETS
     from search_tasks import SEARCH_TASKS
 
@@ -127,7 +127,8 @@ def all_jobs(arguments: argparse.Namespace) -> list[Job]:
     sets = {}
     for method in arguments.methods:
         if arguments.options is not None:
-            sets[method] = json.loads(arguments.options.read_text())
+            given = json.loads(arguments.options.read_text())
+            sets[method] = given[method] if isinstance(given, dict) else given
         elif method in RANGES:
             sets[method] = draw(method, arguments.draws, arguments.draw_seed)
         else:
@@ -142,9 +143,10 @@ def all_jobs(arguments: argparse.Namespace) -> list[Job]:
             "steps": SEARCH_TASKS[task].steps,
             "seeds": [_FIRST_SEED + seed for seed in range(arguments.seeds)],
         }
+        for options_of in itertools.zip_longest(*sets.values())
         for task in arguments.tasks or SEARCH_TASKS
-        for method in arguments.methods
-        for options in sets[method]
+        for method, options in zip(sets, options_of, strict=True)
+        if options is not None
     ]
 
 
@@ -152,8 +154,9 @@ def draw(method: str, count: int, seed: int) -> list[dict[str, Any]]:
     """The defaults, then `count - 1` draws; each option has random numbers of its own."""
     return [{}] + [
         {
-            name: choose(random.Random(f"{seed} {place} {name}"))
-            for name, choose in RANGES[method].items()
+            name: choose(random.Random(f"{seed} {place} {names}"))
+            for names, choose in RANGES[method].items()
+            for name in names.split(",")
         }
         for place in range(1, count)
     ]

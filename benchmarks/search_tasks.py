@@ -175,7 +175,10 @@ SEARCH_TASKS: dict[str, Task] = {
     "tiger": Task("Tiger", {}, 60_000, "discounted_return", low=-95.1, high=100.8),
     "voicemail": Task("Voicemail", {}, 60_000, "discounted_return", low=-23.8, high=18.94),
     "cart-pole": Task(
-        NoisyPositionCartPole, {"noise": 0.05}, 150_000, "undiscounted_return", low=50.0, high=200.0
+        NoisyPositionCartPole, {"noise": 0.12}, 200_000, "undiscounted_return", low=50.0, high=200.0
+    ),
+    "cart-pole-exact": Task(
+        NoisyPositionCartPole, {"noise": 0.0}, 60_000, "undiscounted_return", low=50.0, high=200.0
     ),
     "healthcare-milder": Task(
         "HealthcareTreatment", _HEALTHCARE, 100_000, "discounted_return", low=14.4, high=34.6

@@ -14,6 +14,7 @@ from asmpg.environments import make
 from asmpg.experience import Rollouts, open_stream, play_rollouts
 from asmpg.gradients import generalised_advantages
 from asmpg.interop import Interface
+from asmpg.methods import with_array_numbers
 from asmpg.methods.critics import ReturnScale
 from asmpg.methods.ppo import ASMPPO, GRUPPO, MemorylessPPO, MinGRUPPO
 from asmpg.policies import FilteredPolicy
@@ -245,7 +246,8 @@ def test_average_is_what_acts():
 def test_critics_start_as_asked_for(method):
     """Orthogonal, and keeping less; the policy is what it was."""
     environment = make("TMaze", length=2)
-    plain = initialise(method(), environment, jax.random.key(0))
+    plain = method(critic_orthogonal=False, critic_keep_bias=0.0)
+    plain = initialise(plain, environment, jax.random.key(0))
     asked = method(critic_orthogonal=True, critic_keep_bias=-2.0)
     other = initialise(asked, environment, jax.random.key(0))
     weight = other.critic.encoder.recurrent_weight[:64]
@@ -254,6 +256,37 @@ def test_critics_start_as_asked_for(method):
     np.testing.assert_allclose(difference, np.repeat([0.0, -2.0, 0.0], 64), atol=1e-6)
     for one, two in zip(jax.tree.leaves(plain.policy), jax.tree.leaves(other.policy), strict=True):
         np.testing.assert_array_equal(one, two)
+
+
+def test_the_entropy_bonus_fades(played):
+    """At the end of the run an update is that without a bonus."""
+    _, learner, experience, _ = played
+    update = eqx.filter_jit(ASMPPO.update)
+
+    def learned(entropy_coefficient, progress):
+        method = ASMPPO(num_states=3, entropy_coefficient=entropy_coefficient, **SMALL)
+        progress = jnp.asarray(progress)
+        after, _ = update(
+            with_array_numbers(method), learner, experience, jax.random.key(0), progress=progress
+        )
+        return after.policy.kernels.window_logits
+
+    np.testing.assert_allclose(learned(5.0, 1.0), learned(0.0, 1.0), atol=1e-6)
+    assert np.abs(learned(5.0, 0.0) - learned(0.0, 0.0)).max() > 1e-3
+
+
+@pytest.mark.parametrize(("name", "place"), [("TMaze", 0), ("VelocityOnlyCartPole", 1)])
+def test_some_defaults_depend_on_the_kind_of_observations(name, place):
+    environment, key = make(name), jax.random.key(0)
+    chosen = {option: kinds[place] for option, kinds in MemorylessPPO.by_observations.items()}
+    assert {"gae_lambda", "learning_rate"} <= chosen.keys()
+    learned = []
+    for options in ({}, chosen):
+        method = MemorylessPPO(**SMALL, **options)
+        learner = initialise(method, environment, key)
+        learned.append(eqx.filter_jit(improve)(method, environment, learner, key)[0])
+    for one, two in zip(*map(jax.tree.leaves, learned), strict=True):
+        np.testing.assert_allclose(one, two, atol=1e-7)
 
 
 @pytest.mark.usefixtures("as_user")

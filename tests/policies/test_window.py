@@ -24,8 +24,10 @@ from asmpg.policies import (
     WindowPolicy,
     actor,
     filter_actor,
+    window_size,
     windows_along,
 )
+from asmpg.policies._window import empty_window, window_features
 from enumeration import ACTIONS, OBSERVATIONS, STATES, enumerate_process, flat
 from finite import make_finite
 
@@ -92,6 +94,21 @@ def by_brute_force(policy, observations, actions):
             if all(later == 0 for later in path[time + 1 :]):
                 total[time] += chance
     return total
+
+
+def test_the_past_of_real_observations_is_averaged_over_blocks():
+    """Of 1, 2, 4, ... steps, newest first; the oldest block has what is left."""
+    observations, actions = history(REAL, 7, jax.random.key(1))
+    memory = AgentMemory.empty()
+    memory = AgentMemory(memory.state, memory.action, memory.time, empty_window(6, REAL))
+    for time in range(6):
+        memory = memory.after(jnp.asarray(0), actions[time], observations[time])
+    found = window_features(REAL, 6, memory, observations[6], jnp.float32)
+    seen = np.asarray(observations) / np.asarray(REAL.observation_scale)
+    done = np.eye(2)[np.asarray(actions)]
+    means = [part[places].mean(axis=0) for part in (seen, done) for places in ([5], [3, 4], [1, 2])]
+    np.testing.assert_allclose(found, np.concatenate([seen[6], *means]), rtol=1e-5)
+    assert window_size(REAL, 6) == len(found)
 
 
 @pytest.mark.parametrize("window", [1, 3])

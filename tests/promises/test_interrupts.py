@@ -11,13 +11,33 @@ import pytest
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals to other processes")
 
 
-def start(*arguments, options=()):
-    return subprocess.Popen(
-        [sys.executable, *options, "-m", "asmpg", *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+#: What a shell runs in the background ignores Ctrl-C, and so would what it starts.
+_HEED_CTRL_C = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+@pytest.fixture
+def start():
+    """Starts the command line; whatever is still running at the end is killed."""
+    processes = []
+
+    def start(*arguments, options=()):
+        command = [sys.executable, *options, "-m", "asmpg", *map(str, arguments)]
+        process = subprocess.Popen(
+            [sys.executable, "-c", _HEED_CTRL_C, *command],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        processes.append(process)
+        return process
+
+    yield start
+    for process in processes:
+        process.kill()
 
 
 def wait_for(process, words):
@@ -42,14 +62,14 @@ def interrupted(process, *, times=1):
 
 
 @pytest.mark.parametrize("module", ["tyro", "jax._src.core", "asmpg.methods"])
-def test_ctrl_c_while_modules_are_imported(module, tmp_path):
+def test_ctrl_c_while_modules_are_imported(start, module, tmp_path):
     process = start("train", "CheeseMaze", "--out", tmp_path / "run", options=["-X", "importtime"])
     wait_for(process, f" {module}\n")
     assert interrupted(process)[-1] == "asmpg: stopped"
     assert not (tmp_path / "run").exists()
 
 
-def test_three_times_ctrl_c_while_training(tmp_path):
+def test_three_times_ctrl_c_while_training(start, tmp_path):
     """The second one does not wait for the chunk in hand, which is endless here."""
     out = tmp_path / "run"
     small = ["--method=asmpg", "--policy=tabular", "--num-states=2", "--evaluation-episodes=1"]

@@ -5,6 +5,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Key, Shaped
 
 from asmpg.policies._action_head import ActionHead
@@ -37,7 +38,8 @@ def window_features(
 ) -> Float[Array, "*batch n"]:
     """`O_t, ..., O_{t-k+1}` and `A_{t-1}, ..., A_{t-k+1}` as numbers, newest first.
 
-    What would lie before the start of the episode is zero.
+    What would lie before the start of the episode is zero. Where observations are real, the past is
+    given as means over `blocks`.
     """
     now = encoding.observation(observation, dtype)
     if memory.window is None:
@@ -46,8 +48,30 @@ def window_features(
     there = (memory.time[..., None] >= age)[..., None]
     seen = jnp.where(there, encoding.observation(memory.window.observations, dtype), 0)
     done = jnp.where(there, encoding.action(memory.window.actions, dtype), 0)
+    if encoding.num_observations is None:
+        means = jnp.asarray(block_means(size), dtype)
+        seen, done = (jnp.einsum("bk,...ki->...bi", means, part) for part in (seen, done))
     flat = (part.reshape(*now.shape[:-1], -1) for part in (seen, done))
     return jnp.concatenate([now, *flat], axis=-1)
+
+
+def blocks(size: int) -> list[int]:
+    """How many past steps of a window of `size` are averaged together, newest first.
+
+    Single real observations tell little when they are noisy, and their number makes learning slow:
+    what lies further back is given more coarsely, by blocks of 1, 2, 4, ... steps.
+    """
+    left, lengths = size - 1, []
+    while left > 0:
+        lengths.append(min(2 ** len(lengths), left))
+        left -= lengths[-1]
+    return lengths
+
+
+def block_means(size: int) -> Float[np.ndarray, "blocks past"]:
+    """A row for each block: what its mean takes of each past step."""
+    lengths = blocks(size)
+    return np.repeat(np.diag([1 / length for length in lengths]), lengths, axis=1)
 
 
 class WindowPolicy(ASMPolicy):
@@ -64,7 +88,8 @@ class WindowPolicy(ASMPolicy):
     `W_t` follows from the history without chance, so only `Z_t` has to be integrated out, and the
     filter stays exact. The network starts at zero: acting by `Z_t` alone is what learning starts
     from. `k = 1` shows the action the current observation (by a table instead of a network where
-    observations are finite); one hidden state and `k > 1` is frame stacking.
+    observations are finite); one hidden state and `k > 1` is frame stacking. Of real observations
+    the network is shown the newest one, and the past as means over blocks of 1, 2, 4, ... steps.
     """
 
     hidden: ASMPolicy | KernelTables
@@ -184,7 +209,8 @@ class WindowPolicy(ASMPolicy):
 
 def window_size(encoding: Encoding, window: int) -> int:
     """How many numbers a window becomes."""
-    return window * encoding.observation_size + (window - 1) * encoding.action_size
+    past = window - 1 if encoding.num_observations is not None else len(blocks(window))
+    return (1 + past) * encoding.observation_size + past * encoding.action_size
 
 
 def windows_along(

@@ -76,6 +76,9 @@ class PPO(Method[PPOLearner]):
     the one of the critic's targets, the same if `None`). Then `epochs` times, in `minibatches`
     parts of whole sequences, the clipped objective is climbed, the memory recomputed from the start
     of the rollout each time; no further in an update once the approximate KL exceeds `target_kl`.
+    The entropy bonus fades: `entropy_coefficient` is what it starts with, and 0 what it ends with.
+    `learning_rate` is that of networks. Options that `by_observations` names depend on the kind of
+    observations by default.
 
     Rates of the policy fall as `1 / (1 + (progress / decay)^2)` with the share of the run that is
     done, or not at all if `decay` is `None`. What has been learned is the average of the policies
@@ -87,8 +90,8 @@ class PPO(Method[PPOLearner]):
     observations are finite, else `"gru"`. `"latent"` is shown the latent state of the environment
     as well, which is used in training only: compiled environments have one, Gymnasium environments
     put it into the entry `latent` of `info`. Its recurrent weights start orthogonal if
-    `critic_orthogonal`, and `critic_keep_bias` is added to the bias of the gate that keeps its
-    memory. A function of your own makes any other `Critic`.
+    `critic_orthogonal` (by default where observations are finite), and `critic_keep_bias` is added
+    to the bias of the gate that keeps its memory. A function of your own makes any other `Critic`.
 
     Real observations are divided by `observation_scale`, or, if `normalise_observations`, by their
     running standard deviation after the mean was taken off; what was seen is saved with the policy,
@@ -104,27 +107,34 @@ class PPO(Method[PPOLearner]):
         "value_loss",
     )
 
+    #: By option, the default where observations are finite, and where they are real.
+    by_observations: ClassVar[dict[str, tuple[float, float]]] = {
+        "gae_lambda": (0.7, 0.95),
+        "learning_rate": (7e-4, 3e-4),
+        "critic_keep_bias": (0.0, 0.0),
+    }
+
     discount: float = 0.99
-    gae_lambda: float = 0.95
-    value_lambda: float | None = 0.97
+    gae_lambda: float | None = None
+    value_lambda: float | None = 0.9
     num_environments: int = structure(8)
     rollout_steps: int = structure(128)
     epochs: int = structure(10)
     minibatches: int = structure(4)
-    clip_range: float = 0.2
+    clip_range: float = 0.3
     max_grad_norm: float = 0.5
     table_learning_rate: float = 0.03
-    learning_rate: float = 7e-4
-    adam_b2: float = 0.99
-    decay: float | None = 0.68
+    learning_rate: float | None = None
+    adam_b2: float = 0.999
+    decay: float | None = 1.0
     averaging: float | None = 8.0
-    entropy_coefficient: float = 0.0
+    entropy_coefficient: float = 0.01
     target_kl: float | None = None
     critic: CriticKind | CriticFactory = structure("auto")
     latent: str = structure("latent")
     critic_width: int = structure(64)
-    critic_orthogonal: bool = structure(False)
-    critic_keep_bias: float = 0.0
+    critic_orthogonal: bool | None = structure(None)
+    critic_keep_bias: float | None = None
     critic_learning_rate: float = 4e-3
     return_scale_decay: float = 0.9
     observation_scale: tuple[float, ...] | None = structure(None)
@@ -155,7 +165,8 @@ class PPO(Method[PPOLearner]):
         ):
             if getattr(self, name) is not None:
                 check_number(name, getattr(self, name), low=0)
-        check_number("critic_keep_bias", self.critic_keep_bias)
+        if self.critic_keep_bias is not None:
+            check_number("critic_keep_bias", self.critic_keep_bias)
         if self.decay is not None:
             check_number("decay", self.decay, low=1e-3)
         if self.observation_scale is not None and self.normalise_observations:
@@ -181,7 +192,7 @@ class PPO(Method[PPOLearner]):
         policy = self.make_policy(interface, policy_key)
         critic = self._make_critic(interface, policy, critic_key)
         return PPOLearner(
-            self._passes().start(policy, critic),
+            self._passes(finite=True, progress=0.0).start(policy, critic),
             policy,
             ReturnScale.unknown(),
             critic.start(self.num_environments),
@@ -210,7 +221,8 @@ class PPO(Method[PPOLearner]):
             learner.trained,
             learner.critic.rescaled(learner.scale, scale),
         )
-        trained, metrics = self._passes().run(trained, batch, key, rate=self._rate(progress))
+        passes = self._passes(finite=_is_finite(experience), progress=progress)
+        trained, metrics = passes.run(trained, batch, key, rate=self._rate(progress))
         updates = learner.updates + 1
         average = self._averaged(learner.average, trained.policy, updates)
         policy, average = with_observations(
@@ -240,9 +252,9 @@ class PPO(Method[PPOLearner]):
         if callable(self.critic):
             return self.critic(interface, policy, key)
         encoding = self.encoding(interface)
-        kind = self.critic
+        finite, kind = encoding.num_observations is not None, self.critic
         if kind == "auto":
-            kind = "gru" if encoding.num_observations is None else "both"
+            kind = "both" if finite else "gru"
         options = {
             "width": self.critic_width,
             "memory_size": 0 if kind == "gru" else policy.memory_size,
@@ -254,7 +266,9 @@ class PPO(Method[PPOLearner]):
         if kind == "latent":
             return LatentCritic(**options, latents=self._latents(interface))
         return RecurrentCritic(
-            **options, orthogonal=self.critic_orthogonal, keep_bias=self.critic_keep_bias
+            **options,
+            orthogonal=finite if self.critic_orthogonal is None else self.critic_orthogonal,
+            keep_bias=self._chosen("critic_keep_bias", finite=finite),
         )
 
     def _latents(self, interface: Interface) -> Encoding:
@@ -285,7 +299,7 @@ class PPO(Method[PPOLearner]):
                 gae_lambda=gae_lambda,
             )
 
-        gains = advantages(self.gae_lambda)
+        gains = advantages(self._chosen("gae_lambda", finite=_is_finite(experience)))
         targets = now + (gains if self.value_lambda is None else advantages(self.value_lambda))
         scale = learner.scale.updated(targets, experience.valid, memory=self.return_scale_decay)
         batch = Batch(
@@ -309,18 +323,23 @@ class PPO(Method[PPOLearner]):
             newest,
         )
 
-    def _passes(self) -> Passes:
+    def _chosen(self, name: str, *, finite: bool) -> Number:
+        """An option, or its default for the kind of observations."""
+        given = getattr(self, name)
+        return self.by_observations[name][0 if finite else 1] if given is None else given
+
+    def _passes(self, *, finite: bool, progress: Number) -> Passes:
         return Passes(
             epochs=self.epochs,
             minibatches=self.minibatches,
             clip_range=self.clip_range,
-            entropy_coefficient=self.entropy_coefficient,
+            entropy_coefficient=self.entropy_coefficient * (1 - progress),
             target_kl=self.target_kl,
             policy_steps=optax.chain(
                 optax.flatten(optax.clip_by_global_norm(self.max_grad_norm)),
                 adam_by_kind(
                     table=self.table_learning_rate,
-                    network=self.learning_rate,
+                    network=self._chosen("learning_rate", finite=finite),
                     b2=self.adam_b2,
                     eps=_ADAM_EPS,
                 ),
@@ -336,3 +355,8 @@ class PPO(Method[PPOLearner]):
     def _rate(self, progress: Number) -> Number:
         """What share of their first values the rates of the policy have."""
         return 1.0 if self.decay is None else 1 / (1 + (progress / self.decay) ** 2)
+
+
+def _is_finite(experience: Experience) -> bool:
+    """Whether observations are one of several; their type says so."""
+    return jnp.issubdtype(experience.observations.dtype, jnp.integer)

@@ -1,6 +1,6 @@
 """PPO for agent-state policies, and for other memories: a recurrent network's, and none."""
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from jaxtyping import Array, Key
 
@@ -24,7 +24,7 @@ ActBy = Literal["sampling", "filtering"]
 #: outputs as their square for each action; there a window spares the states the recent past.
 _FINITE_STATES, _REAL_STATES = 32, 8
 _STATES_PER_GROUP = 8
-_REAL_WINDOW = 8
+_REAL_WINDOW = 32
 
 
 class ASMPPO(PPO):
@@ -39,7 +39,7 @@ class ASMPPO(PPO):
     at least two), and a group is kept for `hold` steps on average. The action may also depend on
     the last `window` observations and the actions between them, `phi(a | s, w)`; 0 is the paper's
     policy. By default there are 32 agent states and a window of 1 where observations are finite,
-    else 8 and a window of 8; kernels of your own have no window unless it is asked for.
+    else 8 and a window of 32; kernels of your own have no window unless it is asked for.
     """
 
     num_states: int | None = structure(None)
@@ -113,18 +113,25 @@ class ASMPPO(PPO):
 class GRUPPO(PPO):
     """PPO of a policy on a gated recurrent unit: what a finite memory competes with.
 
-    Some rates have defaults of their own, which suit it better. The recurrent weights start
-    `orthogonal` if asked for; `keep_bias` is added to the bias of the gate that keeps what was
-    remembered: above 0 a fresh memory lasts longer, below it takes in more of what is new.
+    Some options have defaults of their own, which suit it better. The recurrent weights start
+    `orthogonal` (by default where observations are finite); `keep_bias` is added to the bias of
+    the gate that keeps what was remembered: above 0 a fresh memory lasts longer, below it takes in
+    more of what is new.
     """
 
-    value_lambda: float | None = 0.98
-    learning_rate: float = 4e-4
-    adam_b2: float = 0.999
+    by_observations: ClassVar[dict[str, tuple[float, float]]] = {
+        "gae_lambda": (0.7, 0.95),
+        "learning_rate": (2e-3, 4e-4),
+        "critic_keep_bias": (-1.0, 0.0),
+    }
+
+    value_lambda: float | None = 0.99
+    clip_range: float = 0.2
     decay: float | None = 0.55
+    entropy_coefficient: float = 0.0
     critic_learning_rate: float = 3e-3
     width: int = structure(64)
-    orthogonal: bool = structure(False)
+    orthogonal: bool | None = structure(None)
     keep_bias: float = 0.0
 
     def __check_init__(self):
@@ -132,11 +139,13 @@ class GRUPPO(PPO):
         check_number("keep_bias", self.keep_bias)
 
     def make_policy(self, interface: Interface, key: Key[Array, ""]) -> GRUPolicy:
+        encoding = self.encoding(interface)
+        finite = encoding.num_observations is not None
         return GRUPolicy(
             width=self.width,
-            encoding=self.encoding(interface),
+            encoding=encoding,
             key=key,
-            orthogonal=self.orthogonal,
+            orthogonal=finite if self.orthogonal is None else self.orthogonal,
             keep_bias=self.keep_bias,
         )
 
@@ -147,10 +156,15 @@ class MinGRUPPO(PPO):
     A rollout is a parallel scan instead of a loop over its steps. `keep_bias` is as in `GRUPPO`.
     """
 
-    value_lambda: float | None = 0.98
-    learning_rate: float = 1e-3
-    adam_b2: float = 0.999
+    by_observations: ClassVar[dict[str, tuple[float, float]]] = {
+        "gae_lambda": (0.7, 0.95),
+        "learning_rate": (2e-3, 1e-3),
+        "critic_keep_bias": (0.0, 0.0),
+    }
+
+    clip_range: float = 0.2
     decay: float | None = 0.55
+    entropy_coefficient: float = 0.0
     critic_learning_rate: float = 3e-3
     width: int = structure(64)
     keep_bias: float = 0.0

@@ -17,7 +17,7 @@ from asmpg.interop import Interface
 from asmpg.methods import with_array_numbers
 from asmpg.methods.critics import ReturnScale
 from asmpg.methods.ppo import ASMPPO, GRUPPO, MemorylessPPO, MinGRUPPO
-from asmpg.policies import FilteredPolicy
+from asmpg.policies import FilteredPolicy, WindowPolicy
 from asmpg.runs import RunConfig
 from asmpg.training import build_program, start_seed
 from learning import improve, initialise
@@ -269,6 +269,8 @@ def test_the_entropy_bonus_fades(played):
         after, _ = update(
             with_array_numbers(method), learner, experience, jax.random.key(0), progress=progress
         )
+        assert isinstance(after.policy, FilteredPolicy)
+        assert isinstance(after.policy.kernels, WindowPolicy)
         return after.policy.kernels.window_logits
 
     np.testing.assert_allclose(learned(5.0, 1.0), learned(0.0, 1.0), atol=1e-6)

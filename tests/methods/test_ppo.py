@@ -271,7 +271,7 @@ def test_the_entropy_bonus_fades(played):
         )
         assert isinstance(after.policy, FilteredPolicy)
         assert isinstance(after.policy.kernels, WindowPolicy)
-        return after.policy.kernels.window_logits
+        return np.asarray(after.policy.kernels.window_logits)
 
     np.testing.assert_allclose(learned(5.0, 1.0), learned(0.0, 1.0), atol=1e-6)
     assert np.abs(learned(5.0, 0.0) - learned(0.0, 0.0)).max() > 1e-3

@@ -103,7 +103,7 @@ def test_the_past_of_real_observations_is_averaged_over_blocks():
     memory = AgentMemory(memory.state, memory.action, memory.time, empty_window(6, REAL))
     for time in range(6):
         memory = memory.after(jnp.asarray(0), actions[time], observations[time])
-    found = window_features(REAL, 6, memory, observations[6], jnp.float32)
+    found = window_features(REAL, 6, memory, observations[6], jnp.dtype(jnp.float32))
     seen = np.asarray(observations) / np.asarray(REAL.observation_scale)
     done = np.eye(2)[np.asarray(actions)]
     means = [part[places].mean(axis=0) for part in (seen, done) for places in ([5], [3, 4], [1, 2])]

@@ -8,7 +8,8 @@ import numpy as np
 from jaxtyping import Shaped
 
 from asmpg.experience._experience import Experience, WholeEpisodes
-from asmpg.experience._host import HostEnvironments, HostPlayer
+from asmpg.experience._host import HostEnvironments
+from asmpg.experience._player import HostPlayer
 from asmpg.policies import Actor
 
 #: So many environments are played side by side.

@@ -202,6 +202,21 @@ class WindowPolicy(ASMPolicy):
         log_phi = self.log_controls(memory, observation)
         return KernelTables(self.hidden.tabulate().log_nu, log_phi[None])
 
+    def layers_by_step(self) -> Layers:
+        """The network as one that is shown every step of the window, without means."""
+        assert self.window_layers is not None
+        if self.encoding.num_observations is not None:
+            return self.window_layers
+        first, means = self.window_layers[0], block_means(self.window)
+        seen, done = self.encoding.observation_size, self.encoding.action_size
+        now, *past = jnp.split(first.weight, [seen, seen * (1 + len(means))], axis=1)
+        by_step = [
+            jnp.einsum("hbi,bk->hki", part.reshape(len(part), len(means), size), means)
+            for part, size in zip(past, (seen, done), strict=True)
+        ]
+        weight = jnp.concatenate([now, *(part.reshape(len(now), -1) for part in by_step)], axis=1)
+        return (eqx.tree_at(lambda layer: layer.weight, first, weight), *self.window_layers[1:])
+
     def _features(self, memory: AgentMemory, observation: Array) -> Float[Array, "*batch n"]:
         dtype = jnp.result_type(*jax.tree.leaves((self.window_logits, self.window_layers)))
         return window_features(self.encoding, self.window, memory, observation, dtype)

@@ -84,7 +84,8 @@ def network_of(policy: ASMPolicy, *, name: str, first_action: int) -> NetworkKer
     window, window_layers, hidden = 0, (), policy
     if isinstance(policy, WindowPolicy):
         window, hidden = policy.window, policy.hidden
-        window_layers = _arrays(policy.window_layers or ())
+        if policy.window_layers is not None:
+            window_layers = _arrays(policy.layers_by_step())
     if not policy.num_actions:
         raise ValueError(
             f"policy must choose one of several actions to be exported, not in {policy.head.space}"

@@ -1,5 +1,6 @@
 """JAX's compilation cache in the user's cache folder: what was compiled once starts quickly."""
 
+import contextlib
 import hashlib
 import os
 import platform
@@ -106,7 +107,8 @@ def _prune(root: Path, most_bytes: int) -> None:
     if total <= most_bytes:
         return
     for _, size, path in files:
-        path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            path.unlink()
         total -= size
         if total <= 0.75 * most_bytes:
             return

@@ -162,6 +162,9 @@ SEARCH_TASKS: dict[str, Task] = {
     "repeat-first": Task(
         "RepeatFirst", {"delay": 12}, 60_000, "undiscounted_return", low=0.0, high=1.0
     ),
+    "repeat-first-long": Task(
+        "popgym-RepeatFirstMedium", {"decks": 6}, 300_000, "undiscounted_return", low=-0.5, high=1.0
+    ),
     "t-maze": Task("TMaze", {"length": 25}, 100_000, "undiscounted_return", low=1.95, high=4.0),
     "count": Task("CountModulo", {"modulus": 4}, 60_000, "undiscounted_return", low=1.0, high=30.0),
     "repeat-previous": Task(
@@ -184,6 +187,9 @@ SEARCH_TASKS: dict[str, Task] = {
         "HealthcareTreatment", _HEALTHCARE, 100_000, "discounted_return", low=14.4, high=34.6
     ),
     "machine": Task("MachineRepair", _MACHINE, 60_000, "discounted_return", low=33.2, high=53.08),
+    "machine-long": Task(
+        "MachineRepair", _MACHINE, 150_000, "discounted_return", low=33.2, high=53.08
+    ),
     "cheese": Task(
         "CheeseMaze",
         {"goal_reward": 3.0, "max_steps": 60},

@@ -109,26 +109,26 @@ class PPO(Method[PPOLearner]):
 
     #: By option, the default where observations are finite, and where they are real.
     by_observations: ClassVar[dict[str, tuple[float, float]]] = {
-        "gae_lambda": (0.7, 0.95),
+        "gae_lambda": (0.9, 0.95),
         "learning_rate": (7e-4, 3e-4),
         "critic_keep_bias": (0.0, 0.0),
     }
 
     discount: float = 0.99
     gae_lambda: float | None = None
-    value_lambda: float | None = 0.9
+    value_lambda: float | None = 0.97
     num_environments: int = structure(8)
     rollout_steps: int = structure(128)
     epochs: int = structure(10)
     minibatches: int = structure(4)
-    clip_range: float = 0.3
+    clip_range: float = 0.2
     max_grad_norm: float = 0.5
     table_learning_rate: float = 0.03
     learning_rate: float | None = None
     adam_b2: float = 0.999
-    decay: float | None = 1.0
+    decay: float | None = 0.68
     averaging: float | None = 8.0
-    entropy_coefficient: float = 0.01
+    entropy_coefficient: float = 0.003
     target_kl: float | None = None
     critic: CriticKind | CriticFactory = structure("auto")
     latent: str = structure("latent")

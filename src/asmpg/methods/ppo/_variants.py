@@ -17,6 +17,7 @@ from asmpg.policies import (
     KernelTables,
     MemorylessPolicy,
     MinGRUPolicy,
+    Number,
 )
 
 ActBy = Literal["sampling", "filtering"]
@@ -25,6 +26,7 @@ ActBy = Literal["sampling", "filtering"]
 _FINITE_STATES, _REAL_STATES = 32, 8
 _STATES_PER_GROUP = 8
 _REAL_WINDOW = 32
+_SHORTEST_HOLD, _LONGEST_HOLD = 100.0, 1000.0
 
 
 class ASMPPO(PPO):
@@ -36,7 +38,8 @@ class ASMPPO(PPO):
     agent states, or by `"filtering"`, with the same distribution of actions.
 
     `nu` starts remembering: the agent states are in `groups` (as many as make eight states each,
-    at least two), and a group is kept for `hold` steps on average. The action may also depend on
+    at least two), and a group is kept for `hold` steps on average: by default for as many as an
+    episode may last, from 100 to 1000. The action may also depend on
     the last `window` observations and the actions between them, `phi(a | s, w)`; 0 is the paper's
     policy. By default there are 32 agent states and a window of 1 where observations are finite,
     else 8 and a window of 32; kernels of your own have no window unless it is asked for.
@@ -47,7 +50,7 @@ class ASMPPO(PPO):
     hidden: int | None = structure(None)
     nu_scale: float = 0.5
     groups: int | None = structure(None)
-    hold: float = 100.0
+    hold: float | None = None
     window: int | None = structure(None)
     act_by: ActBy = structure("sampling")
 
@@ -59,7 +62,7 @@ class ASMPPO(PPO):
             hidden=self.hidden,
             nu_scale=self.nu_scale,
             groups=self.groups,
-            hold=self.hold,
+            hold=_SHORTEST_HOLD if self.hold is None else self.hold,
             window=self.window,
         )
         if self.policy == "joint" and self.window:
@@ -85,10 +88,15 @@ class ASMPPO(PPO):
             encoding=encoding,
             nu_scale=self.nu_scale,
             groups=groups,
-            hold=self.hold,
+            hold=self._hold(interface),
             window=window,
         )
         return FilteredPolicy(make(key))
+
+    def _hold(self, interface: Interface) -> Number:
+        if self.hold is not None:
+            return self.hold
+        return min(max(float(interface.max_steps), _SHORTEST_HOLD), _LONGEST_HOLD)
 
     def actor(
         self, learner: PPOLearner, *, training: bool = False, greedy: bool = False
@@ -126,7 +134,6 @@ class GRUPPO(PPO):
     }
 
     value_lambda: float | None = 0.99
-    clip_range: float = 0.2
     decay: float | None = 0.55
     entropy_coefficient: float = 0.0
     critic_learning_rate: float = 3e-3
@@ -162,7 +169,7 @@ class MinGRUPPO(PPO):
         "critic_keep_bias": (0.0, 0.0),
     }
 
-    clip_range: float = 0.2
+    value_lambda: float | None = 0.9
     decay: float | None = 0.55
     entropy_coefficient: float = 0.0
     critic_learning_rate: float = 3e-3

@@ -5,9 +5,9 @@
     python benchmarks/search.py --summary --out search.jsonl
 
 Option sets are drawn from `RANGES`, the first being the defaults; a draw of the same number has the
-same values of the options that two methods share. Or they are in a JSON file, as a list or a list for each method. Every run
-appends a line to the output; what is there already is not run again, and what a killed process did
-is. Each process has one thread and is pinned to a core.
+same values of the options that two methods share. Or they are in a JSON file, as a list or as a
+list for each method. Every run appends a line to the output; what is there already is not run
+again, and what a killed process did is. Each process has one thread and is pinned to a core.
 """
 
 import argparse

@@ -329,7 +329,8 @@ def test_rates_follow_the_share_of_the_run_that_is_done():
     """Half the rate at `decay`, whatever the length of the run: the first step of Adam shows it."""
     environment = make("TMaze", length=2, max_steps=7)
     once = {**SMALL, "epochs": 1, "minibatches": 1}
-    method = ASMPPO(num_states=3, window=0, critic="memory", decay=0.5, averaging=None, **once)
+    options = {"decay": 0.5, "averaging": None, "entropy_coefficient": 0.0, **once}
+    method = ASMPPO(num_states=3, window=0, critic="memory", **options)
     learner: Any = initialise(method, environment, jax.random.key(0))
 
     @eqx.filter_jit

@@ -2,7 +2,6 @@
 
 import gc
 import os
-import tempfile
 from pathlib import Path
 
 # Before numpy and scipy are loaded: on small matrices threads cost more than they compute.
@@ -30,17 +29,28 @@ os.environ["XLA_FLAGS"] = " ".join(
 )
 
 
+#: How much of compiled programs is kept.
+_MOST_BYTES = 2**30
+
+
 def pytest_configure(config):
-    """Let workers and the processes they start share what they compile, for this session only."""
-    if not hasattr(config, "workerinput") and "JAX_COMPILATION_CACHE_DIR" not in os.environ:
-        folder = tempfile.TemporaryDirectory(prefix="asmpg-compiled-")
-        config.add_cleanup(folder.cleanup)
-        # However little time it took to compile.
-        settings = {"compilation_cache_dir": folder.name}
-        settings["persistent_cache_min_compile_time_secs"] = 0.0
-        for name, value in settings.items():
-            os.environ[f"JAX_{name.upper()}"] = str(value)
-            jax.config.update(f"jax_{name}", value)
+    """Keep what is compiled, for the other worker, for processes that are started, for next time.
+
+    In the folder `build`, or where `ASMPG_TEST_PROGRAMS` says.
+    """
+    from asmpg._support.compile_cache import processor_digest, prune
+
+    if hasattr(config, "workerinput"):
+        return
+    root = Path(os.environ.get("ASMPG_TEST_PROGRAMS", config.rootpath / "build" / "test-programs"))
+    folder = root / processor_digest()
+    folder.mkdir(parents=True, exist_ok=True)
+    prune(root, _MOST_BYTES)
+    # However little time it took to compile.
+    settings = {"compilation_cache_dir": str(folder), "persistent_cache_min_compile_time_secs": 0.0}
+    for name, value in settings.items():
+        os.environ[f"JAX_{name.upper()}"] = str(value)
+        jax.config.update(f"jax_{name}", value)
 
 
 #: Linux lets a process have about 65,000 memory mappings; every compiled program takes some.

@@ -29,10 +29,10 @@ def use_compile_cache() -> Path | None:
     if chosen or not jax.config.values["jax_enable_compilation_cache"]:
         return None
     root = cache_folder()
-    folder = None if root is None else root / _processor_digest()
+    folder = None if root is None else root / processor_digest()
     if root is None or folder is None or not _writable(folder):
         return None
-    _prune(root, MOST_BYTES)
+    prune(root, MOST_BYTES)
     jax.config.update("jax_compilation_cache_dir", str(folder))
     if jax.config.values["jax_persistent_cache_min_compile_time_secs"] == _DEFAULT_MIN_COMPILE_TIME:
         # Many programs are small: together they take as long as a large one.
@@ -68,7 +68,7 @@ def _user_caches() -> Path:
     return Path.home() / ".cache"
 
 
-def _processor_digest() -> str:
+def processor_digest() -> str:
     """Stands for what code a processor can run: JAX's keys tell versions and flags apart, not that.
 
     A home folder may be shared by machines.
@@ -96,7 +96,7 @@ def _writable(folder: Path) -> bool:
         return False
 
 
-def _prune(root: Path, most_bytes: int) -> None:
+def prune(root: Path, most_bytes: int) -> None:
     """Delete what was not used for longest, a quarter more than necessary.
 
     JAX can do so itself, but only with a package that it does not depend on, and under a lock for

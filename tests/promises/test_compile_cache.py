@@ -35,7 +35,7 @@ def caches(tmp_path, monkeypatch):
 
 
 def test_on_by_default_at_the_command_line(caches, monkeypatch):
-    monkeypatch.setattr("asmpg.commands.train.show", lambda given: None)
+    monkeypatch.setattr("asmpg.commands.train.show", lambda **given: None)
     main(["train", "CheeseMaze"])
     folder = Path(jax.config.values["jax_compilation_cache_dir"])
     assert folder.is_relative_to(caches / "asmpg" / "compiled")
@@ -45,7 +45,7 @@ def test_on_by_default_at_the_command_line(caches, monkeypatch):
 
 
 def test_off_by_the_option(caches, monkeypatch):
-    monkeypatch.setattr("asmpg.commands.train.show", lambda given: None)
+    monkeypatch.setattr("asmpg.commands.train.show", lambda **given: None)
     main(["train", "CheeseMaze", "--no-compile-cache"])
     assert use_compile_cache() is None
     assert jax.config.values["jax_compilation_cache_dir"] is None

@@ -3,12 +3,17 @@ BIN := .venv/bin
 
 .PHONY: quickstart test check lint types quick unit docs coverage clean
 
-## The main job: the environments with their yardsticks, and a small study of the methods.
+## The main job: the environments with their yardsticks, a small study, and what an agent remembers.
 quickstart: .venv/installed
-	@echo "==> Computing the yardsticks of the five environments and drawing them into pictures/"
+	@echo "==> The yardsticks of the five environments, and their pictures in pictures/"
 	$(BIN)/asmpg envs --pictures pictures
-	@echo "==> Comparing the methods: three seeds of 50,000 steps each, with figures and a report"
+	@echo "==> A finite memory beside a GRU and beside no memory: three seeds of 40,000 steps each"
 	$(BIN)/asmpg study quick --out runs/quick
+	@echo "==> What an agent remembers in the maze, as a machine to read and to replay"
+	$(BIN)/asmpg show runs/quick/runs/CheeseMaze/asm-ppo --minimise --out pictures/memory
+	@echo "==> Open runs/quick/report.html and pictures/memory/machine.html. What to try next:"
+	@echo "    $(BIN)/asmpg train MachineRepair --seeds 3   # any environment of 'asmpg envs', or any Gymnasium id"
+	@echo "    $(BIN)/asmpg study methods                   # all methods in five environments, in minutes"
 
 ## Everything CI runs: lint, types, the documentation, every test.
 test: lint types docs unit

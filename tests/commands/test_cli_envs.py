@@ -90,6 +90,17 @@ def short_search(monkeypatch):
 
 @pytest.mark.usefixtures("short_search")
 @pytest.mark.long_running
+@pytest.mark.parametrize("name", ["CheeseMaze", "MachineRepair"])
+def test_stored_values_are_what_the_solvers_say(listing, name):
+    """But for the best memoryless policy, which is searched for less here."""
+    (found,) = asmpg.envs(name, recompute=True)
+    stored, computed = listing[name]["values"], found["values"]
+    assert computed["memoryless"]["discounted"] <= stored["memoryless"]["discounted"] + 1e-9
+    for kind in stored.keys() - {"memoryless"}:
+        for criterion in ("discounted", "undiscounted", "reward_per_step"):
+            assert computed[kind][criterion] == pytest.approx(stored[kind][criterion], abs=1e-9)
+
+
 def test_one_environment_in_detail_with_pictures(capsys, tmp_path):
     (tmp_path / "yardsticks.png").write_text("that of all environments")
     main(["envs", "CheeseMaze", "--pictures", str(tmp_path)])

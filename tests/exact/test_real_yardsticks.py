@@ -8,6 +8,7 @@ import pytest
 from asmpg.environments.cheese_maze import CheeseMaze
 from asmpg.environments.healthcare_treatment import AGGRESSIVE, MILD, NONE, HealthcareTreatment
 from asmpg.environments.machine_repair import MachineRepair
+from asmpg.environments.tiger import Tiger
 from asmpg.environments.velocity_only_cart_pole import VelocityOnlyCartPole
 from asmpg.exact import (
     GridSize,
@@ -292,7 +293,7 @@ def test_shipped_cart_pole_values():
         HealthcareTreatment(noise=0.11),
         HealthcareTreatment(cost=(0.0, 1.0, 2.0)),
         VelocityOnlyCartPole(max_steps=201),
-        CheeseMaze(),
+        Tiger(),
     ],
     ids=["noise", "cost", "max_steps", "not shipped"],
 )
@@ -310,10 +311,12 @@ def test_what_is_written_is_what_is_loaded(tmp_path, monkeypatch):
     solution = HealthcareSolution(known, tables)
     monkeypatch.setattr(_environment_yardsticks, "solve_healthcare", lambda *_, **__: solution)
     monkeypatch.setattr(_environment_yardsticks, "cart_pole_yardsticks", lambda *_, **__: known)
+    monkeypatch.setattr(_environment_yardsticks, "finite_yardsticks", lambda *_, **__: known)
     write_reference_values(tmp_path / "reference_values.json")
     monkeypatch.setattr(_environment_yardsticks.resources, "files", lambda _: tmp_path)
     assert load_reference_values(HealthcareTreatment()) == known
     assert load_reference_values(VelocityOnlyCartPole()) == known
+    assert load_reference_values(CheeseMaze()) == known
     loaded = load_memoryless_tables(HealthcareTreatment())
     assert loaded is not None
     assert [table.value for table in loaded] == [5.0, 6.0]

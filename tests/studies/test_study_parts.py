@@ -78,8 +78,8 @@ def test_a_part_can_be_run_from_the_command_line(tmp_path, monkeypatch):
     monkeypatch.setattr("asmpg.commands.study.Runner", Recorder)
     monkeypatch.setattr("asmpg.commands.study.write_report", lambda *_, **__: None)
     monkeypatch.setattr("asmpg.commands.study.show_report", lambda *_: None)
-    cli.main(["study", "quick", "--environments", "Cheese*,MachineRepair", "--entries", "a*-ppo"])
-    cli.main(["study", "quick"])
+    cli.main(["study", "methods", "--environments", "Cheese*,MachineRepair", "--entries", "a*-ppo"])
+    cli.main(["study", "methods"])
     (part, changes), (whole, unchanged) = asked
     assert [job.name for job in part.jobs()] == ["CheeseMaze/asm-ppo", "MachineRepair/asm-ppo"]
     assert changes == {"environments": "Cheese*,MachineRepair", "entries": "a*-ppo"}
@@ -92,14 +92,14 @@ def test_a_part_can_be_run_from_the_command_line(tmp_path, monkeypatch):
     [
         (["--environments", "Tigre"], "environments must be among CheeseMaze, .* got 'Tigre'"),
         (["--environments", "Cheese*,X*"], r"environments must be among .* got 'X\*'"),
-        (["--entries", "ppo"], "entries must be among asmpg, ais-kl, .* got 'ppo'"),
+        (["--entries", "ppo"], "entries must be among asm-ppo, gru-ppo, .* got 'ppo'"),
         (["--entries", ","], "entries must be names separated by commas, got ','"),
     ],
 )
 def test_a_part_that_is_not_there_is_told(arguments, message, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit) as stopped:
-        cli.main(["study", "quick", *arguments])
+        cli.main(["study", "methods", *arguments])
     error = capsys.readouterr().err
     assert stopped.value.code == 2
     assert error.count("\n") == 1

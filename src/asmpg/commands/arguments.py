@@ -94,8 +94,31 @@ class Train:
         Literal["none", "leave-one-out", "critic"] | None, _option("none|leave-one-out|critic")
     ] = None
     """Of asmpg: what is subtracted from the returns."""
+    standardise: Annotated[
+        Literal["none", "batch", "episode"] | None, _option("none|batch|episode")
+    ] = None
+    """Of asmpg and ais: returns less their mean and over their deviation, of the batch or of each
+    episode."""
+    discount_from: Annotated[Literal["start", "step"] | None, _option("start|step")] = None
+    """Of asmpg: discount rewards from the start of the episode, or from the step that is
+    weighted."""
+    step_reduction: Annotated[
+        Literal["episode-sum", "episode-mean", "batch-mean"] | None,
+        _option("episode-sum|episode-mean|batch-mean"),
+    ] = None
+    """Of asmpg: sum over the steps of an episode, or their mean, or that over all steps of a
+    batch."""
     activation: Annotated[Literal["relu", "tanh"] | None, _option("relu|tanh")] = None
     """Non-linearity of the networks."""
+    initial_weights: Annotated[
+        Literal["uniform", "orthogonal", "small-last-layer"] | None,
+        _option("uniform|orthogonal|small-last-layer"),
+    ] = None
+    """Of asmpg and ais: how linear layers start; uniform is PyTorch's default."""
+    inputs: Annotated[
+        Literal["one-hot", "embedding", "index"] | None, _option("one-hot|embedding|index")
+    ] = None
+    """Of asmpg: how its networks are shown agent states, actions and finite observations."""
     time_indexed: bool = False
     """Separate kernels for each step of an episode."""
     optimiser: Annotated[Literal["adam", "sgd"] | None, _option("adam|sgd")] = None
@@ -108,6 +131,12 @@ class Train:
     """Constant step size, or one that falls with the square root of the updates."""
     barrier: _OwnFloat = None
     """Weight of the log-barrier."""
+    barrier_form: Annotated[
+        Literal["visited-mean", "visited-sum", "all-inputs", "entropy"] | None,
+        _option("visited-mean|visited-sum|all-inputs|entropy"),
+    ] = None
+    """Of asmpg: the log-barrier's mean over visited steps, its sum over those of an episode, its
+    mean over all inputs, or an entropy bonus instead."""
     vectorization: Annotated[Literal["sync", "async"] | None, _option("sync|async", "sync")] = None
     """Gymnasium environments in this process, or each in its own process."""
     step_timeout: Annotated[float | None, _value("SECONDS")] = None

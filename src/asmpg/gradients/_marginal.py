@@ -7,7 +7,14 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Shaped
 
 from asmpg.experience import Experience
-from asmpg.gradients._sampled import Spread, entropy, gradient_over_steps, is_tabulated
+from asmpg.gradients._barrier import (
+    BarrierForm,
+    entropy,
+    pushed_everywhere,
+    pushed_nu,
+    pushed_phi,
+)
+from asmpg.gradients._sampled import Spread, gradient_over_steps, is_tabulated
 from asmpg.policies import (
     ActionHead,
     ASMPolicy,
@@ -26,6 +33,7 @@ def marginal_gradient(
     weights: Float[Array, "T N"],
     *,
     barrier: float | Float[Array, ""] = 0.0,
+    barrier_form: BarrierForm = "visited-mean",
     tabulated: bool | None = None,
 ) -> tuple[ASMPolicy, Spread]:
     """`g = 1/N sum_i sum_t W_t grad log p_t(A_t)`, differentiated through the whole filter.
@@ -42,6 +50,7 @@ def marginal_gradient(
     kernels = policy.tabulate() if tabulated else policy
     moves, shares = _forward_backward(policy.head, kernels, episodes, weights)
     num_episodes, steps = weights.shape[1], episodes.valid.sum()
+    of_barrier = num_episodes if barrier_form == "visited-sum" else steps
 
     head = policy.head
 
@@ -50,12 +59,15 @@ def marginal_gradient(
         log_nu = kernels.log_updates(past, observation)
         log_phi = kernels.log_controls(past, observation)
         before = moves.sum(axis=-1)
-        pushed = jnp.sum(before * log_nu.mean(axis=-1), axis=-1)
-        pushed += _average(moves, head.log_barrier(log_phi))
+        if barrier_form == "all-inputs":
+            pushed = pushed_everywhere(kernels, past, observation)
+        else:
+            pushed = jnp.sum(before * pushed_nu(barrier_form, log_nu), axis=-1)
+            pushed += _average(moves, pushed_phi(barrier_form, head, log_phi))
         if mask is not None:
             log_phi = masked_controls(head, log_phi, mask)
         score = jnp.sum(shares * (log_nu + _of_action(head, log_phi, action)), axis=(-2, -1))
-        value = score / num_episodes + barrier * pushed / steps
+        value = score / num_episodes + barrier * pushed / of_barrier
         spread = Spread(
             jnp.sum(before * entropy(log_nu), axis=-1), _average(moves, head.entropy(log_phi))
         )

@@ -9,6 +9,13 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from asmpg.experience import Experience
+from asmpg.gradients._barrier import (
+    BarrierForm,
+    entropy,
+    pushed_everywhere,
+    pushed_nu,
+    pushed_phi,
+)
 from asmpg.policies import ASMPolicy, KernelTables, log_probability
 
 Kernels = TypeVar("Kernels", ASMPolicy, KernelTables)
@@ -52,11 +59,6 @@ def gradient_over_steps(
 def is_tabulated(policy: ASMPolicy, wish: bool | None) -> bool:
     """Whether to work on tables: as wished, else where the policy has any."""
     return policy.tabulates if wish is None else wish
-
-
-def entropy(log_probabilities: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
-    """`-sum p log p`."""
-    return -jnp.sum(jnp.exp(log_probabilities) * log_probabilities, axis=-1)
 
 
 def _gradient(
@@ -106,30 +108,35 @@ def sampled_gradient(
     weights: Float[Array, "T N"],
     *,
     barrier: float | Float[Array, ""] = 0.0,
+    barrier_form: BarrierForm = "visited-mean",
     tabulated: bool | None = None,
 ) -> tuple[ASMPolicy, Spread]:
     """The gradient of the objective by Theorems 1 and 2, averaged over the episodes.
 
     `g = 1/N sum_i sum_t W_t grad log pi(S_t, A_t | S_{t-1}, A_{t-1}, O_t)`, plus the gradient of
     the log-barrier: `barrier` times the average over all steps of the mean over `s` of
-    `log nu(s | x_t)` and of the mean over `a` of `log phi(a | S_t)`.
+    `log nu(s | x_t)` and of the mean over `a` of `log phi(a | S_t)`, or of another `BarrierForm`.
 
     With finite observations the kernels have few inputs, and all of them are evaluated once
     (`tabulated`); the scores are then collected in the tables and pulled back through the networks.
     Otherwise, or if told so, they are evaluated step by step. Both give the same gradient.
     """
     num_episodes, steps = weights.shape[1], episodes.valid.sum()
+    shares = num_episodes if barrier_form == "visited-sum" else steps
 
     head = policy.head
 
     def terms(kernels: Any, row: Any) -> tuple[Float[Array, " B"], Spread]:
         memory, observation, state, action, mask, weight = row
         log_nu, log_phi = kernels.log_rows(memory, observation, state)
-        pushed = log_nu.mean(axis=-1) + head.log_barrier(log_phi)
+        if barrier_form == "all-inputs":
+            pushed = pushed_everywhere(kernels, memory, observation)
+        else:
+            pushed = pushed_nu(barrier_form, log_nu) + pushed_phi(barrier_form, head, log_phi)
         if mask is not None:
             log_phi = head.masked(log_phi, mask)
         score = log_probability(head, log_nu, log_phi, state, action)
-        value = weight * score / num_episodes + barrier * pushed / steps
+        value = weight * score / num_episodes + barrier * pushed / shares
         return value, Spread(entropy(log_nu), head.entropy(log_phi))
 
     rows = (

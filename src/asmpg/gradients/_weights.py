@@ -10,6 +10,11 @@ from asmpg.experience import Experience
 from asmpg.policies import Number
 
 BarrierSchedule = Literal["constant", "linear"]
+#: What the mean and the deviation that returns are standardised by are taken over.
+Standardise = Literal["none", "batch", "episode"]
+STANDARDISE: tuple[Standardise, ...] = ("none", "batch", "episode")
+StepReduction = Literal["episode-sum", "episode-mean", "batch-mean"]
+STEP_REDUCTIONS: tuple[StepReduction, ...] = ("episode-sum", "episode-mean", "batch-mean")
 
 
 def reward_to_go(episodes: Experience, *, discount: Number) -> Float[Array, "T N"]:
@@ -67,6 +72,52 @@ def normalised(weights: Float[Array, "T N"], running: Bool[Array, "T N"]) -> Flo
     squares = jnp.where(running, jnp.square(weights), 0.0)
     scale = jnp.sqrt(squares.sum() / jnp.maximum(running.sum(), 1))
     return weights / jnp.maximum(scale, jnp.finfo(weights.dtype).tiny ** 0.5)
+
+
+def standardised(
+    weights: Float[Array, "T N"],
+    running: Bool[Array, "T N"],
+    first: Bool[Array, "T N"],
+    *,
+    over: Literal["batch", "episode"],
+) -> Float[Array, "T N"]:
+    """`(W - mean) / (deviation + epsilon)`, over the running steps of the batch or of each episode.
+
+    Episodes begin where `first`, one or more in a column. `epsilon` is that of single precision.
+    The mean is no baseline that leaves the estimator unbiased: it depends on what was drawn. So
+    does the deviation.
+    """
+    length, number = weights.shape
+    episode = jnp.zeros((length, number), jnp.int32)
+    if over == "episode":
+        begun = jnp.cumsum(first, axis=0, dtype=jnp.int32)
+        episode = jnp.arange(number) * length + jnp.maximum(begun - 1, 0)
+
+    def sums(values: Float[Array, "T N"]) -> Float[Array, " TN"]:
+        return jax.ops.segment_sum(values.ravel(), episode.ravel(), num_segments=values.size)
+
+    def mean(values: Float[Array, "T N"]) -> Float[Array, "T N"]:
+        total = sums(jnp.where(running, values, 0.0))
+        return (total / jnp.maximum(sums(running.astype(values.dtype)), 1))[episode]
+
+    centred = weights - mean(weights)
+    deviation = jnp.sqrt(mean(jnp.square(centred)))
+    return centred / (deviation + jnp.finfo(jnp.float32).eps)
+
+
+def reduced_over_steps(
+    weights: Float[Array, "T N"], episodes: Experience, *, reduction: StepReduction
+) -> Float[Array, "T N"]:
+    """Weights with which the sum over steps, averaged over whole episodes, becomes another average.
+
+    That is the mean over the steps of each episode, averaged over episodes, or the mean over all
+    steps of the batch. Both are biased: what steps count for depends on how long episodes last.
+    """
+    if reduction == "episode-mean":
+        return weights / jnp.maximum(episodes.lengths, 1)
+    if reduction == "batch-mean":
+        return weights * (weights.shape[1] / jnp.maximum(episodes.valid.sum(), 1))
+    return weights
 
 
 def barrier_at(

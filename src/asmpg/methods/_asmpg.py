@@ -12,36 +12,56 @@ from jaxtyping import Array, Float, Key
 from asmpg._support.checks import MOST_STATES, MOST_WIDTH, check_integer, check_number, check_one_of
 from asmpg.experience import Experience, WholeEpisodes
 from asmpg.gradients import (
+    BARRIER_FORMS,
+    STANDARDISE,
+    STEP_REDUCTIONS,
+    BarrierForm,
     BarrierSchedule,
     Spread,
+    Standardise,
+    StepReduction,
     barrier_at,
     beliefs_before,
     discounting,
     leave_one_out,
     marginal_gradient,
     normalised,
+    reduced_over_steps,
     return_to_go,
     reward_to_go,
     sampled_gradient,
+    standardised,
 )
 from asmpg.interop import Interface
 from asmpg.methods._kernels import (
     KernelFactory,
     PolicyKind,
     check_kernels,
+    check_networks,
     encoding_of,
     kernel_maker,
 )
 from asmpg.methods._method import Method, Metrics, structure
 from asmpg.methods._rates import adam_by_kind
 from asmpg.methods.critics import BaselineCritic, MemoryValue
-from asmpg.policies import Activation, ASMActor, ASMPolicy, Number, TimeIndexedPolicy, actor
+from asmpg.policies import (
+    Activation,
+    ASMActor,
+    ASMPolicy,
+    InitialWeights,
+    Inputs,
+    Number,
+    TimeIndexedPolicy,
+    actor,
+)
 
 Objective = Literal["discounted", "episodic"]
 Estimator = Literal["sampled", "marginal"]
 Baseline = Literal["none", "leave-one-out", "critic"]
 Optimiser = Literal["adam", "sgd"]
 Schedule = Literal["constant", "decreasing"]
+#: What the powers of the discount in a weight are counted from: the episode's start, or its step.
+DiscountFrom = Literal["start", "step"]
 
 
 class Learner(eqx.Module):
@@ -59,6 +79,10 @@ class ASMPG(Method[Learner]):
     Theorem 1 (`objective="episodic"`, undiscounted) or 2 (`"discounted"`), averages it over the
     episodes, adds the gradient of the log-barrier, and takes one step uphill. The defaults are the
     paper's; `num_states` and `hidden` default to its table for its five environments.
+
+    Where the paper can be read in several ways, each is an option: the `activation`, the
+    `initial_weights` and the `inputs` of its networks, the `barrier_form`, `discount_from`,
+    `step_reduction`, and whether returns are standardised (`standardise`).
 
     Past the paper: `estimator="marginal"` integrates the agent state out, a `baseline` is taken off
     the weights (all of these leave the estimate unbiased), `normalise` divides the weights by their
@@ -79,6 +103,9 @@ class ASMPG(Method[Learner]):
     estimator: Estimator = structure("sampled")
     baseline: Baseline = structure("none")
     normalise: bool = structure(False)
+    discount_from: DiscountFrom = structure("start")
+    standardise: Standardise = structure("none")
+    step_reduction: StepReduction = structure("episode-sum")
     policy: PolicyKind | KernelFactory = structure("mlp")
     time_indexed: bool = structure(False)
     nu_scale: float = 1.0
@@ -90,12 +117,15 @@ class ASMPG(Method[Learner]):
     table_learning_rate: float | None = None
     schedule: Schedule = structure("constant")
     barrier: float = 0.01
+    barrier_form: BarrierForm = structure("visited-mean")
     barrier_schedule: BarrierSchedule = structure("constant")
     barrier_fade: float = 1.0
     critic_width: int = structure(64)
     critic_learning_rate: float = 3e-3
     critic_steps: int = structure(10)
     activation: Activation = structure("tanh")
+    initial_weights: InitialWeights = structure("uniform")
+    inputs: Inputs = structure("one-hot")
     observation_scale: tuple[float, ...] | None = structure(None)
 
     def __check_init__(self):
@@ -111,6 +141,13 @@ class ASMPG(Method[Learner]):
                 "episodes_per_update must be at least 2 for baseline='leave-one-out', "
                 f"got {self.episodes_per_update}"
             )
+        check_one_of("discount_from", self.discount_from, ("start", "step"))
+        check_one_of("standardise", self.standardise, STANDARDISE)
+        if self.normalise and self.standardise != "none":
+            raise ValueError(
+                f"standardise must be 'none' for normalise=True, got {self.standardise!r}"
+            )
+        check_one_of("step_reduction", self.step_reduction, STEP_REDUCTIONS)
         check_kernels(
             self.policy,
             hidden=self.hidden,
@@ -122,6 +159,7 @@ class ASMPG(Method[Learner]):
         if self.time_indexed and self.window:
             raise ValueError(f"window must be 0 for time_indexed=True, got {self.window}")
         check_one_of("activation", self.activation, ("relu", "tanh"))
+        check_networks(self.policy, initial_weights=self.initial_weights, inputs=self.inputs)
         check_one_of("optimiser", self.optimiser, ("adam", "sgd"))
         check_number("learning_rate", self.learning_rate, low=0)
         if self.table_learning_rate is not None:
@@ -130,6 +168,9 @@ class ASMPG(Method[Learner]):
                 raise ValueError("table_learning_rate must be None for optimiser='sgd'")
         check_one_of("schedule", self.schedule, ("constant", "decreasing"))
         check_number("barrier", self.barrier, low=0)
+        check_one_of("barrier_form", self.barrier_form, BARRIER_FORMS)
+        if self.barrier_form == "all-inputs" and self.window:
+            raise ValueError(f"window must be 0 for barrier_form='all-inputs', got {self.window}")
         check_one_of("barrier_schedule", self.barrier_schedule, ("constant", "linear"))
         check_number("barrier_fade", self.barrier_fade, low=1e-6)
         check_integer("critic_width", self.critic_width, low=1, high=MOST_WIDTH)
@@ -158,6 +199,8 @@ class ASMPG(Method[Learner]):
             groups=self.groups,
             hold=self.hold,
             window=self.window,
+            initial_weights=self.initial_weights,
+            inputs=self.inputs,
         )
         policy_key, critic_key = jax.random.split(key)
         if self.time_indexed:
@@ -213,7 +256,9 @@ class ASMPG(Method[Learner]):
         barrier = barrier_at(
             self.barrier, progress, schedule=self.barrier_schedule, fade=self.barrier_fade
         )
-        return estimate(learner.policy, episodes, weights, barrier=barrier)
+        return estimate(
+            learner.policy, episodes, weights, barrier=barrier, barrier_form=self.barrier_form
+        )
 
     def weights(
         self, learner: Learner, episodes: Experience
@@ -222,14 +267,16 @@ class ASMPG(Method[Learner]):
 
         The critic's baseline is that of before it: it must not have seen the batch.
         """
-        weights = reward_to_go(episodes, discount=self.return_discount)
+        from_step = self.discount_from == "step"
+        weigh = return_to_go if from_step else reward_to_go
+        weights = weigh(episodes, discount=self.return_discount)
         critic = learner.critic
         if self.baseline == "leave-one-out":
             weights = weights - leave_one_out(weights, episodes.valid)
         elif critic is not None:
             remembered = self._remembered(learner.policy, episodes)
             returns = return_to_go(episodes, discount=self.return_discount)
-            powers = discounting(episodes, discount=self.return_discount)
+            powers = 1.0 if from_step else discounting(episodes, discount=self.return_discount)
             weights = weights - powers * critic.values(remembered, episodes)
             critic = critic.fitted(
                 remembered,
@@ -240,7 +287,9 @@ class ASMPG(Method[Learner]):
             )
         if self.normalise:
             weights = normalised(weights, episodes.valid)
-        return weights, critic
+        elif self.standardise != "none":
+            weights = standardised(weights, episodes.valid, episodes.first, over=self.standardise)
+        return reduced_over_steps(weights, episodes, reduction=self.step_reduction), critic
 
     def _remembered(self, policy: ASMPolicy, episodes: Experience) -> Float[Array, "T N S"]:
         """What the estimator conditions on: the agent state, or the belief over it."""

@@ -18,10 +18,14 @@ from asmpg._support.checks import (
 from asmpg.environments import PAPER_ENVIRONMENTS, Discrete, paper_sizes
 from asmpg.interop import Interface
 from asmpg.policies import (
+    INITIAL_WEIGHTS,
+    INPUTS,
     Activation,
     ASMPolicy,
     Categorical,
     Encoding,
+    InitialWeights,
+    Inputs,
     JointTabularPolicy,
     MatrixPolicy,
     MLPPolicy,
@@ -74,6 +78,8 @@ def kernel_maker(
     groups: int,
     hold: Number,
     window: int,
+    initial_weights: InitialWeights = "uniform",
+    inputs: Inputs = "one-hot",
 ) -> Callable[[Key[Array, ""]], ASMPolicy]:
     """A function from keys to fresh kernels.
 
@@ -94,6 +100,8 @@ def kernel_maker(
             encoding=encoding,
             nu_scale=nu_scale,
             bias=starting_bias(states, groups=groups, hold=hold),
+            initial_weights=initial_weights,
+            inputs=inputs,
         )
     if not window:
         return make_hidden
@@ -121,6 +129,8 @@ def _hidden_maker(
     encoding: Encoding,
     nu_scale: Number,
     bias: Float[Array, "S S"] | None,
+    initial_weights: InitialWeights,
+    inputs: Inputs,
 ) -> Callable[[Key[Array, ""]], ASMPolicy]:
     """The kernels without a window."""
     head = encoding.head
@@ -134,6 +144,7 @@ def _hidden_maker(
     if kind == "mlp":
         width = hidden or (paper.hidden if paper else _HIDDEN)
         options = {**sizes, **start, "hidden": width, "activation": activation}
+        options |= {"initial_weights": initial_weights, "inputs": inputs}
         return lambda key: MLPPolicy(**options, key=key)
     if kind == "matrix":
         options = {**sizes, **start, "hidden": hidden or _HIDDEN}
@@ -187,6 +198,18 @@ def check_kernels(
     check_number("hold", hold, low=1.001)
     if window is not None:
         check_integer("window", window, low=0, high=_LONGEST_WINDOW)
+
+
+def check_networks(kind: object, *, initial_weights: object, inputs: object) -> None:
+    """Raise a `ValueError` for options that only the paper's networks have."""
+    check_one_of("initial_weights", initial_weights, INITIAL_WEIGHTS)
+    check_one_of("inputs", inputs, INPUTS)
+    for name, given, usual in (
+        ("initial_weights", initial_weights, INITIAL_WEIGHTS[0]),
+        ("inputs", inputs, INPUTS[0]),
+    ):
+        if kind != "mlp" and given != usual:
+            raise ValueError(f"{name} must be {usual!r} unless policy='mlp', got {given!r}")
 
 
 def _check_window(

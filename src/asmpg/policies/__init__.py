@@ -25,6 +25,8 @@ from asmpg.policies._heads import Product as Product
 from asmpg.policies._heads import head_of as head_of
 from asmpg.policies._history_policy import FilteredPolicy as FilteredPolicy
 from asmpg.policies._history_policy import HistoryPolicy as HistoryPolicy
+from asmpg.policies._input_codes import INPUTS as INPUTS
+from asmpg.policies._input_codes import Inputs as Inputs
 from asmpg.policies._kernel_tables import AgentMemory as AgentMemory
 from asmpg.policies._kernel_tables import KernelTables as KernelTables
 from asmpg.policies._kernel_tables import Window as Window
@@ -38,13 +40,18 @@ from asmpg.policies._min_gru import MinGRUEncoder as MinGRUEncoder
 from asmpg.policies._min_gru import MinGRUPolicy as MinGRUPolicy
 from asmpg.policies._network_kernels import MatrixPolicy as MatrixPolicy
 from asmpg.policies._network_kernels import MLPPolicy as MLPPolicy
+from asmpg.policies._networks import INITIAL_WEIGHTS as INITIAL_WEIGHTS
 from asmpg.policies._networks import MOST_DEVIATIONS as MOST_DEVIATIONS
 from asmpg.policies._networks import Activation as Activation
 from asmpg.policies._networks import Encoding as Encoding
+from asmpg.policies._networks import InitialWeights as InitialWeights
 from asmpg.policies._networks import Layers as Layers
 from asmpg.policies._networks import Normaliser as Normaliser
 from asmpg.policies._networks import Number as Number
+from asmpg.policies._networks import activate as activate
 from asmpg.policies._networks import apply_layers as apply_layers
+from asmpg.policies._networks import apply_linear as apply_linear
+from asmpg.policies._networks import linear_layer as linear_layer
 from asmpg.policies._networks import linear_layers as linear_layers
 from asmpg.policies._networks import scale_last as scale_last
 from asmpg.policies._networks import with_observations as with_observations

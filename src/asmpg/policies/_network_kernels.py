@@ -5,10 +5,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, Shaped
 
+from asmpg.policies._input_codes import InputCodes, Inputs
 from asmpg.policies._kernel_tables import AgentMemory
 from asmpg.policies._networks import (
     Activation,
     Encoding,
+    InitialWeights,
     Layers,
     Number,
     apply_layers,
@@ -23,13 +25,15 @@ class MLPPolicy(NetworkPolicy):
 
     `nu` takes one-hot `S_{t-1}` and `A_{t-1}` (both zero for the dummy pair) and `O_t` (one-hot, or
     real and divided by `observation_scale`) through hidden layers of widths `2d, 2d, d`; `phi`
-    takes one-hot `S_t` through `d, d`. Weights and biases start uniform in `+-1/sqrt(fan_in)`.
+    takes one-hot `S_t` through `d, d`. With `codes`, what is one of a few becomes other numbers
+    than one-hot. Weights and biases start uniform in `+-1/sqrt(fan_in)` unless told otherwise.
     """
 
     nu_layers: Layers
     phi_layers: Layers
     #: Added to the logits of the network, by the agent state before; `None` as in the paper.
     nu_logits: Float[Array, "S S"] | None
+    codes: InputCodes | None
     activation: Activation = eqx.field(static=True)
 
     def __init__(
@@ -39,22 +43,38 @@ class MLPPolicy(NetworkPolicy):
         encoding: Encoding,
         hidden: int,
         activation: Activation = "tanh",
+        initial_weights: InitialWeights = "uniform",
+        inputs: Inputs = "one-hot",
         nu_scale: Number = 1.0,
         bias: Float[Array, "S S"] | None = None,
         key: Key[Array, ""],
     ):
-        """`hidden` is the paper's `d_h`.
+        """`hidden` is the paper's `d_h`; embeddings have as many numbers.
 
         `nu_scale` multiplies the last weights of `nu`: a large one makes it start nearly
         deterministic, so that agent states carry something from the first episode on. `bias[s, s']`
         is added to the logits of going from `s` to `s'`, and learned from there.
         """
-        nu_key, phi_key = jax.random.split(key)
         super().__init__(num_states, encoding)
-        nu_input = num_states + encoding.action_size + encoding.observation_size
-        nu_sizes = (nu_input, 2 * hidden, 2 * hidden, hidden, num_states)
-        self.nu_layers = scale_last(linear_layers(nu_key, *nu_sizes), nu_scale)
-        self.phi_layers = linear_layers(phi_key, num_states, hidden, hidden, encoding.head.size)
+        if inputs == "one-hot":
+            nu_key, phi_key = jax.random.split(key)
+            codes, parts = None, (num_states, encoding.action_size, encoding.observation_size)
+        else:
+            nu_key, phi_key, code_key = jax.random.split(key, 3)
+            codes = InputCodes.fresh(
+                inputs, num_states=num_states, encoding=encoding, width=hidden, key=code_key
+            )
+            parts = (
+                codes.previous_state.size,
+                codes.action.size if codes.action else encoding.action_size,
+                codes.observation.size if codes.observation else encoding.observation_size,
+            )
+        self.codes = codes
+        nu_sizes = (sum(parts), 2 * hidden, 2 * hidden, hidden, num_states)
+        nu_layers = linear_layers(nu_key, *nu_sizes, initial_weights=initial_weights)
+        self.nu_layers = scale_last(nu_layers, nu_scale)
+        phi_sizes = (codes.state.size if codes else num_states, hidden, hidden, encoding.head.size)
+        self.phi_layers = linear_layers(phi_key, *phi_sizes, initial_weights=initial_weights)
         self.nu_logits = bias
         self.activation = activation
 
@@ -64,10 +84,18 @@ class MLPPolicy(NetworkPolicy):
         """Softmax output of the state-update network."""
         real = self.nu_layers[0].weight.dtype
         past = jnp.where(memory.first, 0, 1).astype(real)
+        codes = self.codes
+        state = (
+            codes.previous_state(memory.state, real)
+            if codes
+            else jax.nn.one_hot(memory.state, self.num_states, dtype=real)
+        )
+        own_action = codes.action if codes else None
+        own_observation = codes.observation if codes else None
         parts = (
-            past * jax.nn.one_hot(memory.state, self.num_states, dtype=real),
-            past * self.encoding.action(memory.action, real),
-            self.encoding.observation(observation, real),
+            past * state,
+            past * (own_action or self.encoding.action)(memory.action, real),
+            (own_observation or self.encoding.observation)(observation, real),
         )
         logits = apply_layers(self.nu_layers, jnp.concatenate(parts), self.activation)
         if self.nu_logits is not None:
@@ -79,8 +107,27 @@ class MLPPolicy(NetworkPolicy):
     ) -> Float[Array, "S A"]:
         """Softmax output of the policy network, for every agent state."""
         del memory, observation
-        states = jnp.eye(self.num_states, dtype=self.phi_layers[0].weight.dtype)
+        real = self.phi_layers[0].weight.dtype
+        states = self.codes.state.rows(real) if self.codes else jnp.eye(self.num_states, dtype=real)
         return self.head.normalise(apply_layers(self.phi_layers, states, self.activation))
+
+    @property
+    def one_hot_layers(self) -> Layers:
+        """`nu_layers` as they would be with one-hot inputs: a code is a product with these."""
+        if self.codes is None:
+            return self.nu_layers
+        first, *later = self.nu_layers
+        codes = (self.codes.previous_state, self.codes.action, self.codes.observation)
+        columns, begin = [], 0
+        sizes = (self.num_states, self.encoding.action_size, self.encoding.observation_size)
+        for code, size in zip(codes, sizes, strict=True):
+            own = first.weight[:, begin : begin + (code.size if code else size)]
+            columns.append(own @ code.rows(own.dtype).T if code else own)
+            begin += own.shape[1]
+        weight = jnp.concatenate(columns, axis=1)
+        plain = eqx.nn.Linear(weight.shape[1], weight.shape[0], key=jax.random.key(0))
+        own = eqx.tree_at(lambda layer: (layer.weight, layer.bias), plain, (weight, first.bias))
+        return (own, *later)
 
 
 #: By how much the last weights of the network are larger than its other layers' at the start.

@@ -1,5 +1,6 @@
 """Linear layers in a row, and how networks are shown observations and actions."""
 
+import math
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -16,13 +17,51 @@ Number = float | Float[Array, ""]
 Activation = Literal["relu", "tanh"]
 _ACTIVATIONS: dict[Activation, Callable[[Array], Array]] = {"relu": jax.nn.relu, "tanh": jnp.tanh}
 Layers = tuple[eqx.nn.Linear, ...]
+InitialWeights = Literal["uniform", "orthogonal", "small-last-layer"]
+INITIAL_WEIGHTS: tuple[InitialWeights, ...] = ("uniform", "orthogonal", "small-last-layer")
+#: What a small last layer is multiplied by at the start.
+_SMALL = 0.01
 
 
-def linear_layers(key: Key[Array, ""], *sizes: int) -> Layers:
-    """Layers of the given widths, inputs first; everything starts uniform in `+-1/sqrt(fan_in)`."""
+def linear_layers(
+    key: Key[Array, ""], *sizes: int, initial_weights: InitialWeights = "uniform"
+) -> Layers:
+    """Layers of the given widths, inputs first; they start as `linear_layer` says."""
     keys = jax.random.split(key, len(sizes) - 1)
     pairs = zip(sizes[:-1], sizes[1:], keys, strict=True)
-    return tuple(eqx.nn.Linear(before, after, key=key) for before, after, key in pairs)
+    last = len(sizes) - 2
+    return tuple(
+        linear_layer(key, *pair, initial_weights=initial_weights, last=place == last)
+        for place, (*pair, key) in enumerate(pairs)
+    )
+
+
+def linear_layer(
+    key: Key[Array, ""],
+    before: int,
+    after: int,
+    *,
+    initial_weights: InitialWeights = "uniform",
+    last: bool = False,
+) -> eqx.nn.Linear:
+    """One layer, the `last` of its network or not.
+
+    - `"uniform"`: weights and biases uniform in `+-1/sqrt(fan_in)`, PyTorch's default;
+    - `"orthogonal"`: orthogonal weights times `sqrt(2)`, in the last layer times 1; no biases;
+    - `"small-last-layer"`: uniform, and the last layer a hundredth of that.
+    """
+    layer = eqx.nn.Linear(before, after, key=key)
+    if initial_weights == "uniform" or (initial_weights == "small-last-layer" and not last):
+        return layer
+    if initial_weights == "small-last-layer":
+        return jax.tree.map(lambda leaf: _SMALL * leaf, layer)
+    draw = jax.nn.initializers.orthogonal(1.0 if last else math.sqrt(2))
+    assert layer.bias is not None
+    return eqx.tree_at(
+        lambda layer: (layer.weight, layer.bias),
+        layer,
+        (draw(key, layer.weight.shape, layer.weight.dtype), jnp.zeros_like(layer.bias)),
+    )
 
 
 def apply_layers(
@@ -30,8 +69,13 @@ def apply_layers(
 ) -> Float[Array, "*batch m"]:
     """The layers one after another, with the activation between them."""
     for layer in layers[:-1]:
-        inputs = _ACTIVATIONS[activation](apply_linear(layer, inputs))
+        inputs = activate(activation, apply_linear(layer, inputs))
     return apply_linear(layers[-1], inputs)
+
+
+def activate(activation: Activation, values: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:
+    """The non-linearity itself."""
+    return _ACTIVATIONS[activation](values)
 
 
 def apply_linear(

@@ -9,6 +9,7 @@ from jaxtyping import Array, Key
 
 from asmpg._support.checks import MOST_WIDTH, check_integer, check_number, check_one_of
 from asmpg.experience import Collection, Experience, Rollouts, WholeEpisodes
+from asmpg.gradients import STANDARDISE, Standardise
 from asmpg.interop import Interface
 from asmpg.methods._kernels import encoding_of, number_of_states
 from asmpg.methods._method import Method, Metrics, structure
@@ -20,7 +21,7 @@ from asmpg.methods.ais._losses import (
     weigh_steps,
 )
 from asmpg.methods.ais._networks import AISActor, AISNetworks, Start, Variant
-from asmpg.policies import Number
+from asmpg.policies import INITIAL_WEIGHTS, Activation, InitialWeights, Number
 
 Batch = Literal["steps", "episodes"]
 #: The reference's weight of the reward loss and learning rate of the policy.
@@ -50,6 +51,11 @@ class AIS(Method[AISLearner]):
     - `batch`: `"steps"`, exactly `batch_steps` from a reset, the last episode cut off and its
       return with it; `"episodes"`: whole ones.
     - `return_baseline`: none; `"batch-mean"` subtracts the mean return of the batch.
+    - `standardise`: none; returns less their mean and over their deviation, of the `"batch"` or of
+      each `"episode"`.
+    - `activation`: tanh; the reference's larger networks have ReLU, no input layer
+      (`input_width=0`), a linear policy (`policy_width=0`), and start from zeros.
+    - `initial_weights`: PyTorch's default; those of the LSTM always are.
 
     `dimension` defaults to the paper's number of agent states in the environment.
     """
@@ -77,6 +83,9 @@ class AIS(Method[AISLearner]):
     batch_steps: int = structure(200)
     episodes_per_update: int = structure(10)
     return_baseline: ReturnBaseline = structure("none")
+    standardise: Standardise = structure("none")
+    activation: Activation = structure("tanh")
+    initial_weights: InitialWeights = structure("uniform")
     observation_scale: tuple[float, ...] | None = structure(None)
 
     def __check_init__(self):
@@ -99,6 +108,9 @@ class AIS(Method[AISLearner]):
         check_integer("batch_steps", self.batch_steps, low=1)
         check_integer("episodes_per_update", self.episodes_per_update, low=1)
         check_one_of("return_baseline", self.return_baseline, ("none", "batch-mean"))
+        check_one_of("standardise", self.standardise, STANDARDISE)
+        check_one_of("activation", self.activation, ("relu", "tanh"))
+        check_one_of("initial_weights", self.initial_weights, INITIAL_WEIGHTS)
 
     @property
     def collects(self) -> Collection:
@@ -125,6 +137,8 @@ class AIS(Method[AISLearner]):
             input_width=self.input_width,
             head_width=self.head_width,
             policy_width=self.policy_width,
+            activation=self.activation,
+            initial_weights=self.initial_weights,
             key=key,
         )
         state, policy = _split(networks)
@@ -155,6 +169,7 @@ class AIS(Method[AISLearner]):
             discount=self.discount,
             predict_terminal_observation=self.predict_terminal_observation,
             return_baseline=self.return_baseline,
+            standardise=self.standardise,
         )
         whole = eqx.filter_grad(ais_loss, has_aux=True)
         differentiate = whole if self.batch == "steps" else ais_gradient

@@ -10,6 +10,7 @@ from jaxtyping import Array, Bool, Float, Int, Shaped
 
 from asmpg._support.checks import check_one_of
 from asmpg.experience import Experience
+from asmpg.gradients import STANDARDISE, Standardise, standardised
 from asmpg.methods.ais._networks import MIXTURE_COMPONENTS, AISNetworks, LSTMState
 
 
@@ -111,20 +112,25 @@ def weigh_steps(
     discount: float | Float[Array, ""],
     predict_terminal_observation: bool = False,
     return_baseline: ReturnBaseline = "none",
+    standardise: Standardise = "none",
 ) -> WeightedSteps:
     """What each step counts in the means over steps, and its advantage `G_t - b`.
 
     Rewards are predicted at all steps. Observations are predicted at the steps that another one
     follows in their segment: as in the reference, the observation that comes with the end of a
     segment is not, unless `predict_terminal_observation`. The baseline `b` is 0, or the mean of all
-    `G_t` (`"batch-mean"`).
+    `G_t` (`"batch-mean"`). To `standardise` is to subtract the mean and divide by the deviation, of
+    the whole batch or of each segment.
     """
     check_one_of("return_baseline", return_baseline, ("none", "batch-mean"))
+    check_one_of("standardise", standardise, STANDARDISE)
     valid = segments.valid
     predicted = valid if predict_terminal_observation else valid & ~segments.last
     advantages = segments.returns(discount)
     if return_baseline == "batch-mean":
         advantages = advantages - jnp.sum(advantages * _shares(valid))
+    if standardise != "none":
+        advantages = standardised(advantages, valid, segments.first, over=standardise)
     return WeightedSteps(
         segments.observations,
         segments.actions,

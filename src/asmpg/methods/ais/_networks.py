@@ -9,12 +9,17 @@ from jaxtyping import Array, Bool, Float, Int, Key, Shaped
 
 from asmpg._support.checks import check_integer, check_number, check_one_of
 from asmpg.policies import (
+    Activation,
     Actor,
     Categorical,
     Encoding,
+    InitialWeights,
     Layers,
+    activate,
     apply_layers,
+    apply_linear,
     draw_action,
+    linear_layer,
     linear_layers,
 )
 
@@ -59,7 +64,7 @@ class LSTM(eqx.Module):
 
 
 class Encoder(eqx.Module):
-    """An input layer with tanh (or none), then an LSTM."""
+    """An input layer with its activation (or none), then an LSTM."""
 
     input_layer: eqx.nn.Linear | None
     lstm: LSTM
@@ -75,9 +80,10 @@ class Heads(eqx.Module):
 class AISNetworks(eqx.Module):
     """The encoder `z_t = LSTM(o_t, a_{t-1}, r_{t-1})`, heads on `(z_t, a_t)`, policy on `z_t`.
 
-    Hidden layers are tanh. Widths are tied to the dimension `d` of `z` by default, as in the
-    reference: `input_width = policy_width = d`, `head_width = max(1, floor(d / 2))`; 0 leaves the
-    input or policy layer out. Linear layers start uniform in `+-1/sqrt(fan_in)`.
+    Hidden layers are tanh, or all ReLU. Widths are tied to the dimension `d` of `z` by default, as
+    in the reference: `input_width = policy_width = d`, `head_width = max(1, floor(d / 2))`; 0
+    leaves the input or policy layer out. Linear layers start uniform in `+-1/sqrt(fan_in)` unless
+    told otherwise.
 
     Observations enter one-hot, or real and divided by `observation_scale`, and are predicted in
     that form. The methods take any batch of steps.
@@ -89,6 +95,7 @@ class AISNetworks(eqx.Module):
     variant: Variant = eqx.field(static=True)
     start: Start = eqx.field(static=True)
     dimension: int = eqx.field(static=True)
+    activation: Activation = eqx.field(static=True)
     encoding: Encoding
 
     def __init__(
@@ -103,6 +110,8 @@ class AISNetworks(eqx.Module):
         input_width: int | None = None,
         head_width: int | None = None,
         policy_width: int | None = None,
+        activation: Activation = "tanh",
+        initial_weights: InitialWeights = "uniform",
         key: Key[Array, ""],
     ):
         """`observation_scale` has a number per component where `num_observations` is `None`."""
@@ -117,21 +126,23 @@ class AISNetworks(eqx.Module):
         size = check_integer("num_observations", size, low=1)
         check_one_of("variant", variant, ("kl", "mmd"))
         check_one_of("start", start, ("normal", "zeros"))
-        self.variant, self.start = variant, start
+        self.variant, self.start, self.activation = variant, start, activation
         keys = jax.random.split(key, 5)
         inputs = size + num_actions + 1
         width = d if input_width is None else check_integer("input_width", input_width, low=0)
-        input_layer = eqx.nn.Linear(inputs, width, key=keys[0]) if width else None
+        start_from = {"initial_weights": initial_weights}
+        input_layer = linear_layer(keys[0], inputs, width, **start_from) if width else None
         self.encoder = Encoder(input_layer, LSTM(width or inputs, d, key=keys[1]))
         outputs = MIXTURE_COMPONENTS * (1 + 2 * size) if real and variant == "kl" else size
         head_width = max(1, d // 2) if head_width is None else head_width
         width = check_integer("head_width", head_width, low=1)
         self.heads = Heads(
-            linear_layers(keys[2], d + num_actions, width, 1),
-            linear_layers(keys[3], d + num_actions, width, outputs),
+            linear_layers(keys[2], d + num_actions, width, 1, **start_from),
+            linear_layers(keys[3], d + num_actions, width, outputs, **start_from),
         )
         width = d if policy_width is None else check_integer("policy_width", policy_width, low=0)
-        self.policy = linear_layers(keys[4], d, *([width] if width else []), num_actions)
+        widths = [width] if width else []
+        self.policy = linear_layers(keys[4], d, *widths, num_actions, **start_from)
 
     def start_state(self, key: Key[Array, ""], batch: tuple[int, ...] = ()) -> LSTMState:
         """The recurrent state an episode starts from: fresh standard normal noise, or zeros."""
@@ -167,7 +178,7 @@ class AISNetworks(eqx.Module):
         past = jnp.concatenate([action, previous_reward[..., None].astype(seen.dtype)], axis=-1)
         inputs = jnp.concatenate([seen, jnp.where(first[..., None], 0, past)], axis=-1)
         if self.encoder.input_layer is not None:
-            inputs = jnp.tanh(apply_layers((self.encoder.input_layer,), inputs))
+            inputs = activate(self.activation, apply_linear(self.encoder.input_layer, inputs))
         lstm = self.encoder.lstm
         return inputs @ lstm.input_weight.T + (lstm.input_bias + lstm.recurrent_bias)
 
@@ -182,13 +193,12 @@ class AISNetworks(eqx.Module):
     ) -> tuple[Float[Array, "*batch"], Float[Array, "*batch outputs"]]:
         """The reward of `action` in `z`, and the observation head's output for what follows."""
         inputs = jnp.concatenate([z, self.encoding.action(action, z.dtype)], axis=-1)
-        return apply_layers(self.heads.reward, inputs)[..., 0], apply_layers(
-            self.heads.observation, inputs
-        )
+        reward = apply_layers(self.heads.reward, inputs, self.activation)[..., 0]
+        return reward, apply_layers(self.heads.observation, inputs, self.activation)
 
     def log_policy(self, z: Float[Array, "*batch d"]) -> Float[Array, "*batch A"]:
         """`log pi(a | z)` for every action."""
-        return jax.nn.log_softmax(apply_layers(self.policy, z))
+        return jax.nn.log_softmax(apply_layers(self.policy, z, self.activation))
 
 
 class AISMemory(eqx.Module):

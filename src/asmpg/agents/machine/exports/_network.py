@@ -101,7 +101,7 @@ def network_of(policy: ASMPolicy, *, name: str, first_action: int) -> NetworkKer
         if hidden.nu_logits is not None:
             table[1:] = np.asarray(hidden.nu_logits)
         parts = {"kind": "mlp", "activation": hidden.activation, "table": table}
-        parts |= {"layers": _arrays(hidden.nu_layers), **_shown(hidden.encoding)}
+        parts |= {"layers": _arrays(hidden.one_hot_layers), **_shown(hidden.encoding)}
     else:
         raise ValueError(
             "policy must be a MatrixPolicy or an MLPPolicy to be exported for real observations, "

@@ -83,7 +83,7 @@ def test_tables_say_what_the_runs_say(results, tmp_path):
         (row["environment"], row["ours"], row["theirs"], row["measure"]): row
         for row in rows(tmp_path / "comparisons.csv")
     }
-    assert len(pairs) == (3 + 1) * 3 * 2
+    assert len(pairs) == (3 + 1) * 3 * 3
     pair = pairs["all", "asmpg", "mine", "final"]
     assert (pair["probability_of_improvement"], pair["iqm_difference"]) == ("1", "")
     assert float(pairs["CheeseMaze", "ais-kl", "mine", "best"]["iqm_difference"]) == pytest.approx(

@@ -25,7 +25,8 @@ def test_shipped_studies_can_be_run(name):
     found = load_study(name)
     assert found.name == name
     assert len(found.environments) == (42 if name == "popgym" else 5)
-    assert len(found.jobs()) == len(found.environments) * len(found.entries)
+    parts = len(found.seeds) // (found.seeds_per_job or len(found.seeds))
+    assert len(found.jobs()) == len(found.environments) * len(found.entries) * parts
 
 
 def test_the_papers_study_is_the_papers():
@@ -52,8 +53,40 @@ def test_a_file_of_ones_own(tmp_path):
 
 def test_seeds_can_be_divided_among_jobs():
     divided = study(seeds=[1, 2, 3, 4, 5], seeds_per_job=2).jobs()
-    assert [job.name for job in divided[:3]] == [f"CheeseMaze/asmpg/{n}" for n in range(3)]
+    assert [job.name for job in divided[:3]] == [f"CheeseMaze/asmpg/{n}" for n in (1, 3, 5)]
     assert [job.config.seeds for job in divided[:3]] == [(1, 2), (3, 4), (5,)]
+
+
+def test_some_seeds_are_a_part_of_a_divided_study():
+    whole = study(seeds=[1, 2, 3, 4], seeds_per_job=2)
+    for seeds in ((1, 2), (3, 4)):
+        part = whole.changed(seeds=seeds, steps=None).jobs()
+        assert len(part) == len(whole.jobs()) / 2
+        assert all(job in whole.jobs() for job in part)
+
+
+def test_the_readings_are_one_detail_at_a_time_and_the_same_for_all():
+    readings = load_study("readings")
+    assert readings.entries[0].method == "asmpg"
+    assert len(readings.seeds) == 20
+    assert readings.selection_seeds == readings.seeds[:10]
+    kl, mmd = (
+        {
+            entry.name.removeprefix(f"ais-{variant}"): (entry.options, entry.greedy)
+            for entry in readings.entries
+            if entry.name.startswith(f"ais-{variant}")
+        }
+        for variant in ("kl", "mmd")
+    )
+    assert kl == mmd
+    assert {claim.ours for claim in readings.claims} == {
+        entry.name for entry in readings.entries if entry.method == "asmpg"
+    }
+    for claim in readings.claims:
+        entries = [readings.entry(name) for name in claim.entries]
+        # Evaluated alike, on as many episodes, by sampling or greedily.
+        assert len({(entry.greedy, entry.evaluation_episodes) for entry in entries}) == 1
+        assert [entry.method[:6] for entry in entries[1:]] == ["ais-kl", "ais-mm"]
 
 
 def test_other_seeds_and_steps_from_the_command_line():
@@ -141,7 +174,8 @@ def test_a_wrong_file_is_told_before_anything_runs(text, message, capsys, tmp_pa
     [
         (
             "nowhere",
-            "study must be one of efficiency, paper, popgym, quick, or a TOML file, got 'nowhere'",
+            "study must be one of efficiency, methods, paper, popgym, quick, readings, or a TOML "
+            "file, got 'nowhere'",
         ),
         ("quick --jobs 0", "jobs must be an integer of at least 1, got 0"),
         ("quick --steps 0", "steps must be an integer of at least 1, got 0"),

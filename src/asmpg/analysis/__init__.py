@@ -1,5 +1,8 @@
 """From runs to results: statistics, tables, figures, reports, and checks of environments."""
 
+from asmpg.analysis._claims import Verdict as Verdict
+from asmpg.analysis._claims import environments_where as environments_where
+from asmpg.analysis._claims import judge as judge
 from asmpg.analysis._results import Results as Results
 from asmpg.analysis._results import SeedCurve as SeedCurve
 from asmpg.analysis._results import collect as collect

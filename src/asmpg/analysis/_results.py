@@ -14,6 +14,7 @@ from asmpg._support.checks import check_number, check_one_of
 from asmpg._support.errors import CheckpointError
 from asmpg._support.files import naming, read_json
 from asmpg.analysis._yardstick_lines import Line, goal, yardstick_lines
+from asmpg.analysis.statistics import mean_over_steps
 from asmpg.environments import make
 from asmpg.exact import KIND_MARKS
 from asmpg.interop import is_on_host
@@ -81,6 +82,11 @@ class Curves:
     def final(self) -> Float[np.ndarray, " seeds"]:
         """The score of each seed at its last evaluation."""
         return np.asarray([each.scores[-1] for each in self.own])
+
+    @property
+    def area(self) -> Float[np.ndarray, " seeds"]:
+        """The area under the curve of each seed, over its steps: its mean score while training."""
+        return np.asarray([mean_over_steps(each.steps, each.scores) for each in self.own])
 
     @property
     def steps(self) -> Float[np.ndarray, " evaluations"]:

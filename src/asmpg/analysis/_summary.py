@@ -13,16 +13,25 @@ from asmpg.analysis.statistics import (
     Interval,
     difference_interval,
     improvement_interval,
+    interquartile_mean,
     interquartile_mean_interval,
     steps_to,
 )
 
 #: Shares of the way from random to the history optimum that a seed is timed to.
 SHARES = (0.9, 0.95)
-#: What is compared of a seed: its last evaluation, or its best checkpoint on fresh episodes.
+#: What is compared of a seed: its last evaluation, its best checkpoint on fresh episodes, or the
+#: area under its curve.
 MEASURES: dict[str, Callable[[Curves], Float[np.ndarray, " seeds"]]] = {
     "final": lambda curves: curves.final,
     "best": lambda curves: curves.best,
+    "area": lambda curves: curves.area,
+}
+#: The same in words.
+MEASURE_LABELS = {
+    "final": "last evaluation",
+    "best": "best checkpoint",
+    "area": "area under the curve",
 }
 
 
@@ -38,6 +47,7 @@ class Cell:
     entry: str
     final: Interval
     best: Interval
+    area: Interval
     normalised: Interval | None
     final_scores: Float[np.ndarray, " seeds"]
     best_scores: Float[np.ndarray, " seeds"]
@@ -116,6 +126,7 @@ def _cell(results: Results, environment: str, entry: str) -> Cell:
         entry,
         final=interquartile_mean_interval([curves.final]),
         best=interquartile_mean_interval([curves.best]),
+        area=interquartile_mean_interval([curves.area]),
         normalised=None if normalised is None else interquartile_mean_interval([normalised]),
         final_scores=curves.final,
         best_scores=curves.best,
@@ -147,16 +158,37 @@ def _comparisons(results: Results, measure: str) -> list[Comparison]:
     found = []
     take = MEASURES[measure]
     for environment in results.environments:
-        for ours, theirs in itertools.combinations(results.entries(environment), 2):
+        for ours, theirs in _pairs(results, results.entries(environment), environment):
             mine, other = (take(results.curves[environment, entry]) for entry in (ours, theirs))
             improvement = improvement_interval([mine], [other])
             difference = difference_interval(mine, other)
             found.append(Comparison(environment, ours, theirs, measure, improvement, difference))
-    for ours, theirs in itertools.combinations(everywhere(results), 2):
+    for ours, theirs in _pairs(results, everywhere(results)):
         mine, other = (_strata(results, entry, take) for entry in (ours, theirs))
         improvement = improvement_interval(mine, other)
         found.append(Comparison(None, ours, theirs, measure, improvement, None))
     return found
+
+
+def _pairs(
+    results: Results, entries: Sequence[str], environment: str | None = None
+) -> list[tuple[str, str]]:
+    """All pairs; in a study with claims those that claims name, and all of one with the others.
+
+    That one is the first entry, and in an environment also the one that ends highest: studies with
+    claims may have too many entries to compare each with each.
+    """
+    pairs = list(itertools.combinations(entries, 2))
+    if not results.study.claims or not pairs:
+        return pairs
+    ones = {results.study.entries[0].name}
+    if environment is not None:
+        ends = {
+            entry: interquartile_mean(results.curves[environment, entry].final) for entry in entries
+        }
+        ones.add(max(entries, key=lambda entry: float(ends[entry])))
+    named = [{claim.ours, each} for claim in results.study.claims for each in claim.theirs]
+    return [pair for pair in pairs if ones & {*pair} or {*pair} in named]
 
 
 def _strata(

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from asmpg.analysis._claims import judge
 from asmpg.analysis._results import Results
 from asmpg.analysis._summary import SHARES, Summary
 from asmpg.analysis.statistics import Interval
+from asmpg.runs import MEMORY_MEASURES
 from asmpg.studies import best_episodes, write_text
 
 Row = dict[str, Any]
@@ -26,6 +28,8 @@ def write_tables(results: Results, summary: Summary, folder: Path) -> list[Path]
         "overall": _overall(summary),
         "curves": _curves(results),
     }
+    if results.study.claims:
+        tables["claims"] = _claims(results)
     if results.study.published:
         tables["published"] = _published(results)
     paths = []
@@ -56,6 +60,8 @@ def summary_rows(results: Results, summary: Summary) -> list[Row]:
                 **_spread("best_iqm", cell.best),
                 "best_median": np.median(best),
                 "best_worst": best.min(),
+                **_spread("area_iqm", cell.area),
+                "area_median": np.median(results.curves[environment, entry].area),
                 **_spread("normalised_final_iqm", cell.normalised),
             }
             for share in SHARES:
@@ -64,6 +70,10 @@ def summary_rows(results: Results, summary: Summary) -> list[Row]:
                 row[f"{name}_median"] = None if steps is None else np.median(steps)
                 row[f"{name}_worst"] = None if steps is None else steps.max()
                 row[f"{name}_seeds"] = None if steps is None else int(np.isfinite(steps).sum())
+            for measure in MEMORY_MEASURES:
+                own = results.curves[environment, entry].memory.get(measure)
+                ends = None if own is None else np.mean([each.scores[-1] for each in own])
+                row[f"final_{measure}"] = ends
             rows.append(row)
     return rows
 
@@ -85,6 +95,7 @@ def _results(results: Results, summary: Summary) -> Iterable[Row]:
                     "best": ends[1],
                     "best_steps": int(curves.best_steps[index]),
                     "best_episodes": best_episodes(results.study),
+                    "area": curves.area[index],
                     "normalised_final": None if normalised is None else normalised[0],
                     "normalised_best": None if normalised is None else normalised[1],
                 }
@@ -104,6 +115,25 @@ def _comparisons(summary: Summary) -> Iterable[Row]:
             "measure": comparison.measure,
             **_spread("probability_of_improvement", comparison.improvement),
             **_spread("iqm_difference", comparison.difference),
+        }
+
+
+def _claims(results: Results) -> Iterable[Row]:
+    for verdict in judge(results):
+        yield {
+            "claim": verdict.claim.name,
+            "label": verdict.claim.label,
+            "environment": verdict.environment,
+            "measure": verdict.measure,
+            "seeds": verdict.seeds,
+            "number_of_seeds": verdict.number,
+            "ours": verdict.claim.ours,
+            "closest": verdict.closest,
+            **_spread("ours_iqm", verdict.ours),
+            **_spread("iqm_difference_to_closest", verdict.difference),
+            "verdict": verdict.verdict,
+            "highest_mean": verdict.highest_mean,
+            "highest_median": verdict.highest_median,
         }
 
 

@@ -132,6 +132,15 @@ def improvement_interval(
     )
 
 
+def mean_over_steps(
+    steps: Shaped[np.ndarray, " evaluations"], scores: Float[np.ndarray, " evaluations"]
+) -> float:
+    """The area under the curve, straight between evaluations, divided by the steps it spans."""
+    if len(scores) == 1:
+        return float(scores[0])
+    return float(np.trapezoid(scores, steps) / (steps[-1] - steps[0]))
+
+
 def steps_to(
     steps: Shaped[np.ndarray, " evaluations"],
     scores: Float[np.ndarray, " evaluations"],

@@ -213,8 +213,8 @@ class Study:
     """
 
     name: Annotated[str, Positional, arg(metavar="STUDY")]
-    """A study that comes with the package, quick, methods, paper, efficiency or
-    popgym, or a TOML file."""
+    """A study that comes with the package, quick, methods, paper, readings, efficiency or popgym,
+    or a TOML file."""
     out: _Folder = None
     """Folder of the study; runs/NAME if left out."""
     executor: Annotated[str, _value("NAME")] = "local"

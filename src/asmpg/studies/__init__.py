@@ -6,6 +6,7 @@ from asmpg.studies._progress import seconds_left as seconds_left
 from asmpg.studies._progress import share_done as share_done
 from asmpg.studies._runner import Runner as Runner
 from asmpg.studies._runner import longest_first as longest_first
+from asmpg.studies._study import Claim as Claim
 from asmpg.studies._study import Job as Job
 from asmpg.studies._study import Published as Published
 from asmpg.studies._study import Study as Study

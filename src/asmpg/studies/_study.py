@@ -45,6 +45,20 @@ class Published:
 
 
 @dataclasses.dataclass(frozen=True)
+class Claim:
+    """That the entry `ours` does better than each of `theirs`."""
+
+    name: str
+    label: str
+    ours: str
+    theirs: tuple[str, ...]
+
+    @property
+    def entries(self) -> tuple[str, ...]:
+        return (self.ours, *self.theirs)
+
+
+@dataclasses.dataclass(frozen=True)
 class Job:
     """One run of a study: an entry in an environment, with all seeds or some of them.
 
@@ -64,7 +78,8 @@ class Study:
     Jobs have all seeds together, or `seeds_per_job` of them: what is run does not depend on the
     machine, so that a study can be continued elsewhere. A job has as many steps as the study, or as
     few as its entry or `environment_steps` say. `imports` are the modules that register the user's
-    own environments and methods, or those of Gymnasium.
+    own environments and methods, or those of Gymnasium. `claims` are judged on all seeds, and on
+    the `selection_seeds`, by which one may choose among entries, and the others apart.
     """
 
     name: str
@@ -82,6 +97,8 @@ class Study:
     scores: Scores = "sampled"
     imports: tuple[str, ...] = ()
     published: tuple[Published, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    selection_seeds: tuple[int, ...] = ()
 
     def entry(self, name: str) -> Entry:
         return next(entry for entry in self.entries if entry.name == name)
@@ -103,19 +120,20 @@ class Study:
         )
 
     def jobs(self) -> list[Job]:
+        """Where seeds are divided, jobs are named after their first one, whatever else is run."""
         size = self.seeds_per_job or len(self.seeds)
         groups = [self.seeds[begin : begin + size] for begin in range(0, len(self.seeds), size)]
         return [
             Job(
                 f"{_folder_name(environment)}/{entry.name}"
-                + (f"/{number}" if len(groups) > 1 else ""),
+                + (f"/{seeds[0]}" if self.seeds_per_job else ""),
                 environment,
                 entry.name,
                 self.config(environment, entry, seeds),
             )
             for environment in self.environments
             for entry in self.entries
-            for number, seeds in enumerate(groups)
+            for seeds in groups
         ]
 
     def changed(self, *, seeds: tuple[int, ...] | None, steps: int | None) -> "Study":
@@ -134,7 +152,8 @@ class Study:
     ) -> "Study":
         """The part of the study in some environments or with some entries, in its own order.
 
-        Both are names, or patterns like `popgym-*Easy`; a `ValueError` if one fits nothing.
+        Both are names, or patterns like `popgym-*Easy`; a `ValueError` if one fits nothing. Claims
+        remain whose entries all do.
         """
         known = [entry.name for entry in self.entries]
         kept = _chosen("environments", environments, self.environments)
@@ -150,6 +169,7 @@ class Study:
                 for each in self.published
                 if (values := _only(each.values, kept))
             ),
+            claims=tuple(claim for claim in self.claims if {*claim.entries} <= {*names}),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -161,7 +181,8 @@ class Study:
             entry.pop("name"): {name: value for name, value in entry.items() if value is not None}
             for entry in plain["entries"]
         }
-        plain["published"] = {each.pop("name"): each for each in plain["published"]}
+        for key in ("published", "claims"):
+            plain[key] = {each.pop("name"): each for each in plain[key]}
         return plain
 
 

@@ -11,7 +11,7 @@ from asmpg.environments import is_pomdp_file, registered_names
 from asmpg.interop import is_on_host
 from asmpg.methods import PRESETS
 from asmpg.runs import default_seeds
-from asmpg.studies._study import Entry, Published, Scores, Study, WrongKeyError
+from asmpg.studies._study import Claim, Entry, Published, Scores, Study, WrongKeyError
 
 _NAME = r"[A-Za-z0-9][\w.-]*"
 #: A Gymnasium id, which becomes a folder: its module belongs into `imports`.
@@ -34,6 +34,8 @@ def read_study(tables: Mapping[str, Any], *, name: str) -> Study:
         entries=_entries(tables),
         seeds=_seeds(tables),
         published=_published(tables),
+        claims=_claims(tables),
+        selection_seeds=_seeds(tables, "selection_seeds", default=()),
         imports=read_imports(tables),
         **_settings((), tables),
     )
@@ -120,6 +122,27 @@ def _published(tables: Mapping[str, Any]) -> tuple[Published, ...]:
     return tuple(found)
 
 
+def _claims(tables: Mapping[str, Any]) -> tuple[Claim, ...]:
+    given = _table(("claims",), tables.get("claims", {}))
+    names = tuple(_table(("entries",), tables.get("entries", {})))
+    found = []
+    for name, own in given.items():
+        table_key = ("claims", name)
+        table = _table(table_key, own)
+        _check_keys(table_key, table, ("label", "ours", "theirs"))
+        ours = _checked((*table_key, "ours"), check_one_of, table.get("ours"), names)
+        theirs = table.get("theirs")
+        if not isinstance(theirs, list | tuple) or not theirs:
+            key = (*table_key, "theirs")
+            raise WrongKeyError(key, f"must be a list of entries, got {theirs!r}")
+        for entry in theirs:
+            others = tuple(each for each in names if each != ours)
+            _checked((*table_key, "theirs"), check_one_of, entry, others)
+        label = _text((*table_key, "label"), table.get("label", name))
+        found.append(Claim(_name(table_key, name), label, ours, tuple(theirs)))
+    return tuple(found)
+
+
 def _entries(tables: Mapping[str, Any]) -> tuple[Entry, ...]:
     given = _table(("entries",), tables.get("entries", {}))
     if not given:
@@ -147,18 +170,22 @@ def _entry(name: str, table: Mapping[str, Any]) -> Entry:
     )
 
 
-def _seeds(tables: Mapping[str, Any]) -> tuple[int, ...]:
-    given = tables.get("seeds", 10)
+def _seeds(
+    tables: Mapping[str, Any], key: str = "seeds", *, default: int | tuple[int, ...] = 10
+) -> tuple[int, ...]:
+    given = tables.get(key, default)
+    if given in ((), []) and default == ():
+        return ()
     accepted = "must be a number of seeds or a list of different ones"
     if isinstance(given, list | tuple):
         whole = all(isinstance(seed, int) and not isinstance(seed, bool) for seed in given)
         if not given or not whole or len(set(given)) < len(given):
-            raise WrongKeyError(("seeds",), f"{accepted}, got {given!r}")
+            raise WrongKeyError((key,), f"{accepted}, got {given!r}")
         return tuple(given)
     try:
         return default_seeds(given)
     except ValueError:
-        raise WrongKeyError(("seeds",), f"{accepted}, got {given!r}") from None
+        raise WrongKeyError((key,), f"{accepted}, got {given!r}") from None
 
 
 def _check_keys(table_key: tuple[str, ...], table: Mapping[str, Any], accepted: Any) -> None:

@@ -41,6 +41,8 @@ def interquartile_means(results: Results, summary: Summary, columns: int) -> "Fi
         axes = grid[len(titles) - 1]
         rows = method_rows(results, axes, names)
         for (entry, measure), interval in summary.overall.items():
+            if measure not in ("final", "best"):
+                continue
             white = _WHITE if measure == "best" else {}
             height = rows[entry] + (0.16 if measure == "final" else -0.16)
             interval_row(axes, height, interval, looks[entry], **white)

@@ -40,6 +40,14 @@ def learning_curves(results: Results, columns: int) -> "Figure":
     return figure
 
 
+def _drawn(results: Results, environment: str) -> list[str]:
+    """The entries with a curve: all, or those of the first claim, if there are claims."""
+    entries = results.entries(environment)
+    if not results.study.claims:
+        return entries
+    return [entry for entry in entries if entry in results.study.claims[0].entries] or entries
+
+
 def has_memory(results: Results) -> bool:
     """Whether the use of agent states was measured anywhere."""
     return any(curves.memory for curves in results.curves.values())
@@ -51,14 +59,14 @@ def memory_use(results: Results, columns: int) -> "Figure":
         (environment, measure)
         for environment in results.environments
         for measure in MEMORY_MEASURES
-        if any(results.curves[environment, e].memory for e in results.entries(environment))
+        if any(results.curves[environment, e].memory for e in _drawn(results, environment))
     ]
     names = [environment for environment, _ in shown]
     figure, grid = panels(names, columns=min(columns, 2), height=2.6)
     for axes, (environment, measure) in zip(grid, shown, strict=False):
         curves = {
             entry: results.curves[environment, entry].memory_grid(measure)
-            for entry in results.entries(environment)
+            for entry in _drawn(results, environment)
             if results.curves[environment, entry].memory
         }
         _draw_means(axes, results, curves)
@@ -72,7 +80,7 @@ def memory_use(results: Results, columns: int) -> "Figure":
 
 
 def _draw(axes: "Axes", results: Results, environment: str) -> None:
-    entries = results.entries(environment)
+    entries = _drawn(results, environment)
     curves = {entry: results.curves[environment, entry] for entry in entries}
     _draw_means(axes, results, {entry: (own.steps, own.scores) for entry, own in curves.items()})
     draw_yardsticks(axes, results.yardsticks[environment], labels=False)
@@ -124,7 +132,7 @@ def _draw_means(
 def _legend(axes: "Axes", results: Results) -> None:
     from matplotlib.lines import Line2D
 
-    shown = {entry for _, entry in results.curves}
+    shown = {entry for name in results.environments for entry in _drawn(results, name)}
     several = any(len(curves.seeds) > 1 for curves in results.curves.values())
     looks = styles([entry.name for entry in results.study.entries])
     handles = [

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from asmpg._support.words import percent
+from asmpg.analysis._claims import judge
 from asmpg.analysis._results import Results
 from asmpg.analysis._summary import SHARES, Summary
+from asmpg.analysis.figures._claims import claims
 from asmpg.analysis.figures._comparisons import best_checkpoints, improvement, interquartile_means
 from asmpg.analysis.figures._learning_curves import has_memory, learning_curves, memory_use
 from asmpg.analysis.figures._panels import save, save_svg
@@ -62,7 +64,9 @@ def figures(results: Results, summary: Summary) -> list[StudyFigure]:
             "learning_curves",
             "Learning curves",
             "The score at each evaluation, mean over seeds; the band is one standard error. "
-            "Black lines are the values of three kinds of policies." + _published_caption(results),
+            "Black lines are the values of three kinds of policies."
+            + _claims_caption(results)
+            + _published_caption(results),
             lambda columns: learning_curves(results, columns),
         ),
         StudyFigure(
@@ -81,6 +85,19 @@ def figures(results: Results, summary: Summary) -> list[StudyFigure]:
             lambda columns: interquartile_means(results, summary, columns),
         ),
     ]
+    if judge(results):
+        drawn.insert(
+            0,
+            StudyFigure(
+                "claims",
+                "Where the claims hold",
+                "A row for each claim, by three measures, the same one for all methods in each "
+                "cell, on all seeds. A claim holds where ours is higher than each of theirs, and "
+                "fails where it is lower than one of them, by the 95 % bootstrap interval of the "
+                "difference of interquartile means.",
+                lambda columns: claims(results, columns),
+            ),
+        )
     compared = any(first.name in (pair.ours, pair.theirs) for pair in summary.comparisons.values())
     if compared:
         drawn.append(
@@ -114,6 +131,12 @@ def figures(results: Results, summary: Summary) -> list[StudyFigure]:
             )
         )
     return drawn
+
+
+def _claims_caption(results: Results) -> str:
+    if not results.study.claims:
+        return ""
+    return f" Only the methods of the first claim are drawn, {results.study.claims[0].label}."
 
 
 def _published_caption(results: Results) -> str:

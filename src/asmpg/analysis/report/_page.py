@@ -15,6 +15,7 @@ from asmpg.analysis._summary import SHARES, Cell, Summary
 from asmpg.analysis._yardstick_lines import LINES
 from asmpg.analysis.figures import Picture
 from asmpg.analysis.report._answer import Answer, answer
+from asmpg.analysis.report._claims import claims_section
 from asmpg.analysis.report._html import definitions, picture, table, text
 from asmpg.analysis.report._machines import machine_section, median_machines
 from asmpg.exact import YARDSTICK_LABELS
@@ -30,6 +31,7 @@ def page(
         (
             _head(folder, results),
             _answer(results, answer(results, summary)),
+            claims_section(results),
             _figures(pictures),
             machine_section(median_machines(folder, results)),
             _table(results, summary),
@@ -134,7 +136,12 @@ def _figures(pictures: Sequence[Picture]) -> str:
 
 def _table(results: Results, summary: Summary) -> str:
     headings = ["environment", "method", "score", "steps", "seeds", "last: IQM", "median", "worst"]
-    headings += ["best: IQM", "normalised", *(f"steps to {percent(share)}" for share in SHARES)]
+    headings += [
+        "best: IQM",
+        "area: IQM",
+        "normalised",
+        *(f"steps to {percent(share)}" for share in SHARES),
+    ]
     rows = []
     for environment in results.environments:
         for entry in results.entries(environment):
@@ -152,14 +159,16 @@ def _table(results: Results, summary: Summary) -> str:
                     _rounded(np.median(cell.final_scores)),
                     _rounded(cell.final_scores.min()),
                     (cell.best.text, cell.best.value),
+                    (cell.area.text, cell.area.value),
                     _rounded(normalised.value) if normalised else ("–", None),
                     *(_steps(cell, share) for share in SHARES),
                 ]
             )
     return (
         "<section id='table'><h2>Table</h2><p>Click a heading to sort. IQM is the interquartile "
-        "mean with its 95 % interval, at the last evaluation and of the best checkpoint of each "
-        f"seed on {best_episodes(results.study):,} fresh episodes; steps are the median over seeds "
+        "mean with its 95 % interval, at the last evaluation, of the best checkpoint of each "
+        f"seed on {best_episodes(results.study):,} fresh episodes, and of the area under the curve "
+        "over its steps, the mean score while training; steps are the median over seeds "
         "until the share of the way from random to the history optimum is reached and kept, with "
         "the number of seeds that reach it.</p>"
         f"{table(headings, rows, name='summary')}{_yardsticks(results)}{_published(results)}"

@@ -78,6 +78,13 @@ def test_without_selection_seeds_all_seeds_are_judged_together(tmp_path):
     assert {verdict.seeds for verdict in judge(collect(folder))} == {"all"}
 
 
+def test_a_single_seed_decides_nothing(tmp_path):
+    folder = make_up(prepare(tmp_path, claiming(seeds=[1])), score)
+    verdicts = judge(collect(folder))
+    assert {verdict.verdict for verdict in verdicts} == {"open"}
+    assert {verdict.seeds for verdict in verdicts} == {"all", "selection"}
+
+
 def test_claims_without_results_of_all_entries_are_left_out(folder, results):
     part = {key: curves for key, curves in results.curves.items() if key[1] != "ais-kl"}
     verdicts = judge(type(results)(**{**vars(results), "curves": part}))

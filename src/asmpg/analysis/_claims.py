@@ -28,7 +28,8 @@ class Verdict:
     """Whether a claim holds in an environment, by one measure for all of its entries.
 
     It `"holds"` if the interval of the difference of interquartile means to each of theirs is above
-    zero, `"fails"` if that to any of them is below, and is `"open"` otherwise. `closest` is the one
+    zero, `"fails"` if that to any of them is below, and is `"open"` otherwise, or if there is but a
+    single seed, of which no interval tells anything. `closest` is the one
     of theirs that is highest, `difference` that to it. Without any interval, `highest_mean` and
     `highest_median` say whether ours has the highest one.
     """
@@ -107,10 +108,11 @@ def _verdict(
     }
     ours = scores[claim.ours]
     differences = {entry: difference_interval(ours, scores[entry]) for entry in claim.theirs}
+    number = min(map(len, scores.values()))
     verdict: Word = "open"
-    if any(each.high < 0 for each in differences.values()):
+    if number > 1 and any(each.high < 0 for each in differences.values()):
         verdict = "fails"
-    elif all(each.low > 0 for each in differences.values()):
+    elif number > 1 and all(each.low > 0 for each in differences.values()):
         verdict = "holds"
     closest = max(claim.theirs, key=lambda entry: float(interquartile_mean(scores[entry])))
     return Verdict(
@@ -118,7 +120,7 @@ def _verdict(
         environment,
         measure,
         group,
-        min(map(len, scores.values())),
+        number,
         verdict,
         interquartile_mean_interval([ours]),
         closest,

@@ -1,5 +1,6 @@
 """The networks of AIS: history encoder, prediction heads, policy; and acting on them."""
 
+import functools
 from typing import Literal
 
 import equinox as eqx
@@ -130,19 +131,21 @@ class AISNetworks(eqx.Module):
         keys = jax.random.split(key, 5)
         inputs = size + num_actions + 1
         width = d if input_width is None else check_integer("input_width", input_width, low=0)
-        start_from = {"initial_weights": initial_weights}
-        input_layer = linear_layer(keys[0], inputs, width, **start_from) if width else None
+        layers = functools.partial(linear_layers, initial_weights=initial_weights)
+        input_layer = None
+        if width:
+            input_layer = linear_layer(keys[0], inputs, width, initial_weights=initial_weights)
         self.encoder = Encoder(input_layer, LSTM(width or inputs, d, key=keys[1]))
         outputs = MIXTURE_COMPONENTS * (1 + 2 * size) if real and variant == "kl" else size
         head_width = max(1, d // 2) if head_width is None else head_width
         width = check_integer("head_width", head_width, low=1)
         self.heads = Heads(
-            linear_layers(keys[2], d + num_actions, width, 1, **start_from),
-            linear_layers(keys[3], d + num_actions, width, outputs, **start_from),
+            layers(keys[2], d + num_actions, width, 1),
+            layers(keys[3], d + num_actions, width, outputs),
         )
         width = d if policy_width is None else check_integer("policy_width", policy_width, low=0)
         widths = [width] if width else []
-        self.policy = linear_layers(keys[4], d, *widths, num_actions, **start_from)
+        self.policy = layers(keys[4], d, *widths, num_actions)
 
     def start_state(self, key: Key[Array, ""], batch: tuple[int, ...] = ()) -> LSTMState:
         """The recurrent state an episode starts from: fresh standard normal noise, or zeros."""

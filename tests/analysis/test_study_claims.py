@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from asmpg.analysis import collect, environments_where, judge, summarise, write_tables
-from asmpg.analysis.figures import draw_figures
+from asmpg.analysis.figures import draw_figures, figures
 from asmpg.analysis.report import page
 from asmpg.analysis.statistics import mean_over_steps
 from studies import make_up, prepare, study
@@ -107,6 +107,17 @@ def test_tables_figure_and_page(folder, results, tmp_path):
     html = page(folder, results, summary, pictures)
     assert "ours &amp; theirs" in html
     assert "id='claims-section'" in html
+
+
+def test_curves_are_drawn_for_the_first_claim(tmp_path):
+    claims = {"first": {"ours": "ais-kl", "theirs": ["asmpg"]}}
+    folder = make_up(prepare(tmp_path, claiming(claims=claims)), score)
+    found = collect(folder)
+    drawn = {each.name: each for each in figures(found, summarise(found))}
+    texts = drawn["learning_curves"].draw(3).axes[-1].get_legend().get_texts()
+    labels = [text.get_text() for text in texts]
+    assert [label.split(" (")[0] for label in labels[:2]] == ["ASMPG", "ais-kl"]
+    assert not any(label.startswith("mine") for label in labels)
 
 
 def test_the_pairs_that_are_needed_are_compared(results):

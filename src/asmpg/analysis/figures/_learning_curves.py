@@ -49,8 +49,12 @@ def _drawn(results: Results, environment: str) -> list[str]:
 
 
 def has_memory(results: Results) -> bool:
-    """Whether the use of agent states was measured anywhere."""
-    return any(curves.memory for curves in results.curves.values())
+    """Whether the use of agent states was measured for any curve that is drawn."""
+    return any(
+        results.curves[name, entry].memory
+        for name in results.environments
+        for entry in _drawn(results, name)
+    )
 
 
 def memory_use(results: Results, columns: int) -> "Figure":

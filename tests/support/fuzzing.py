@@ -6,6 +6,7 @@
 import collections
 import contextlib
 import dataclasses
+import importlib
 import io
 import json
 import random
@@ -246,6 +247,8 @@ def fuzz(targets: list[Target], count: int, *, seed: int = 0) -> collections.Cou
     chance, found = random.Random(seed), collections.Counter()
     whole = {target.path: target.path.read_bytes() for target in targets}
     right = [target.read() for target in targets]
+    # A mutated name may be one of Gymnasium's, which is looked up there.
+    importlib.import_module("gymnasium")
     modules = set(sys.modules)
     for number in range(count):
         place = number % len(targets)

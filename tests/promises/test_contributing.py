@@ -9,7 +9,7 @@ import pytest
 
 import asmpg
 from asmpg.methods import PRESETS
-from asmpg.studies.executors import make_executor
+from asmpg.studies.executors import ExecutorSettings, make_executor
 from quick import LONG, QUICK
 
 PACKAGE = Path(asmpg.__file__).parent
@@ -80,7 +80,7 @@ def test_a_memory_kernel_is_added():
 def test_an_executor_is_added(monkeypatch):
     monkeypatch.setattr("asmpg.studies.executors._registry._factories", {})
     executor = follow("How to add an executor")["PoliteExecutor"]
-    assert isinstance(make_executor("polite", "cpu", None), executor)
+    assert isinstance(make_executor("polite", ExecutorSettings()), executor)
 
 
 def test_the_walks_name_files_that_are_there():

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from asmpg import cli
+from asmpg._support import locks
 from asmpg._support.errors import CheckpointError, TrainingError
 from asmpg.runs import RunFolder
 from asmpg.training import Callback, train
@@ -54,7 +55,9 @@ class Once(Callback):
 
 
 def contents(run):
-    return {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+    """All files but the lock, which says who holds it."""
+    files = [path for path in run.rglob("*") if path.is_file() and path.name != ".lock"]
+    return {path: path.read_bytes() for path in files}
 
 
 def test_a_second_process_is_refused_and_writes_nothing(tmp_path, capsys):
@@ -175,3 +178,45 @@ def test_the_command_line_says_that_the_folder_is_gone(tmp_path, monkeypatch, ca
     assert stop.value.code == 1
     assert f"{run} was deleted or moved" in capsys.readouterr().err
     assert os.listdir(tmp_path) == []
+
+
+@pytest.fixture
+def elsewhere(monkeypatch):
+    """Locks of a file system that does not hand them on, held by another machine's processes."""
+    monkeypatch.setattr(locks, "_lock", lambda descriptor: True)
+    monkeypatch.setattr(locks, "_BEAT_SECONDS", 0.05)
+    monkeypatch.setattr(locks, "_LEASE_SECONDS", 0.5)
+
+    def move(name):
+        monkeypatch.setattr(locks, "_machine", lambda: name)
+
+    return move
+
+
+def lock(run):
+    with RunFolder(run).locked():
+        pass
+
+
+def test_a_lock_of_another_machine_holds_while_it_gives_signs_of_life(run, elsewhere):
+    elsewhere("one")
+    with RunFolder(run).locked():
+        elsewhere("two")
+        with pytest.raises(locks.FolderInUseError, match="by another process on "):
+            lock(run)
+    lock(run)
+
+
+def test_a_lock_of_a_machine_that_died_is_taken_and_it_cannot_write_any_more(
+    run, elsewhere, monkeypatch
+):
+    elsewhere("one")
+    monkeypatch.setattr(locks, "_beat", lambda *_: None)  # It sleeps, or its network is down.
+    asleep = RunFolder(run)
+    with asleep.locked():
+        elsewhere("two")
+        taken = RunFolder(run)
+        with taken.locked():
+            taken.check_in_place()
+            with pytest.raises(TrainingError, match="another machine took it over"):
+                asleep.check_in_place()

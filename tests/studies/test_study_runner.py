@@ -29,7 +29,13 @@ from asmpg.studies import (
     share_done,
     study_lock,
 )
-from asmpg.studies.executors import Executor, Handle, LocalExecutor, make_executor
+from asmpg.studies.executors import (
+    Executor,
+    ExecutorSettings,
+    Handle,
+    LocalExecutor,
+    make_executor,
+)
 from studies import TINY, make_up, prepare, spread_out, study
 
 #: Starts or resumes the study in argv[1], and reports nothing.
@@ -114,7 +120,7 @@ def run(tmp_path, codes, **options):
 
 @pytest.fixture(autouse=True)
 def _look_often(monkeypatch):
-    monkeypatch.setattr("asmpg.studies._runner._POLL_SECONDS", 0.01)
+    monkeypatch.setattr(Executor, "poll_seconds", 0.01)
 
 
 def test_everything_goes_well(tmp_path):
@@ -365,23 +371,25 @@ def test_a_study_runs_on_an_executor_of_the_users(tmp_path, monkeypatch):
     assert out == tmp_path / "out"
     assert sorted(executor.submitted) == ["CheeseMaze/three", "CheeseMaze/two"]
     assert "asmpg study study.toml --seeds=7,8, --steps=1000" in (out / "report.html").read_text()
-    with pytest.raises(ValueError, match="jobs and device go with the name of an executor"):
+    with pytest.raises(ValueError, match="go with the name of an executor or with a pool"):
         asmpg.study("quick", out=tmp_path / "other", executor=executor, jobs=2)
 
 
 def test_executors_have_names_for_the_command_line(monkeypatch):
     monkeypatch.setattr("asmpg.studies.executors._registry._factories", {"local": LocalExecutor})
-    asmpg.register_executor("scripted", lambda device, slots: ScriptedExecutor(device, slots))
-    made = make_executor("scripted", "cpu", 3)
+    asmpg.register_executor(
+        "scripted", lambda settings: ScriptedExecutor(settings.device, settings.jobs)
+    )
+    made = make_executor("scripted", ExecutorSettings(device="cpu", jobs=3))
     assert isinstance(made, ScriptedExecutor)
     assert (made.folder, made.codes) == ("cpu", 3)
     with pytest.raises(ValueError, match="executor must be one of local, scripted, got 'other'"):
-        make_executor("other", "cpu", None)
+        make_executor("other", ExecutorSettings())
     with pytest.raises(ValueError, match="already registered"):
         asmpg.register_executor("local", LocalExecutor)
-    asmpg.register_executor("wrong", lambda device, slots: 3)
+    asmpg.register_executor("wrong", lambda settings: 3)
     with pytest.raises(ValueError, match="must return an Executor, got 3"):
-        make_executor("wrong", "cpu", None)
+        make_executor("wrong", ExecutorSettings())
 
 
 def test_a_study_that_is_done_is_not_run_again(tmp_path, monkeypatch):

@@ -15,8 +15,10 @@ from asmpg._support.version import __version__
 
 
 def available_cores() -> int:
-    """How many CPU cores this process may use."""
-    return len(core_numbers())
+    """How many CPU cores this process may use; `NPROC` can make them fewer, as it does for XLA."""
+    limit = os.environ.get("NPROC", "")
+    cores = len(core_numbers())
+    return max(1, min(cores, int(limit))) if limit.isdecimal() else cores
 
 
 def core_numbers() -> list[int]:

@@ -218,9 +218,20 @@ class Study:
     out: _Folder = None
     """Folder of the study; runs/NAME if left out."""
     executor: Annotated[str, _value("NAME")] = "local"
-    """Where runs take place: local, this machine, or the name of a registered executor."""
+    """Where runs take place: local, this machine, ray, slurm, or the name of a registered
+    executor."""
+    executor_option: _Settings = ()
+    """An option of the executor, such as partition=gpu or time=60 for slurm; may be repeated."""
+    address: Annotated[str | None, _value("ADDRESS")] = None
+    """Where the Ray cluster is: HOST:PORT, ray://HOST:PORT or auto."""
     jobs: _Integer = None
-    """Runs at a time; one per core on CPUs, one on a GPU if left out."""
+    """Runs at a time; one per core on CPUs, one on a GPU, what a cluster holds if left out."""
+    cpus: _Integer = None
+    """CPU cores, and threads, of each run; 1 if left out."""
+    gpus: Annotated[float | None, _value("FLOAT")] = None
+    """GPUs that a cluster gives to each run; Ray takes parts, 0.25."""
+    memory: Annotated[float | None, _value("GIB")] = None
+    """GiB of memory that a cluster gives to each run; its own choice if left out."""
     seeds: Annotated[str | None, _Seeds] = None
     """How many seeds, or which: 1952,5235; the study's if left out."""
     steps: _Integer = None

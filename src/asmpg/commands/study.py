@@ -1,14 +1,14 @@
 """`asmpg study`: run methods in environments side by side, and compare them."""
 
-from collections.abc import Sequence
+import concurrent.futures
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from asmpg._support.checks import check_integer, check_number
 from asmpg._support.errors import TrainingError
-from asmpg._support.machine import find_device
 from asmpg._support.words import counted
-from asmpg.commands._options import read_names, read_seeds
+from asmpg.commands._options import read_names, read_options, read_seeds
 from asmpg.commands.report import Report, leave_the_gpu_to_the_jobs, show_report, write_report
 from asmpg.studies import (
     JobState,
@@ -21,15 +21,20 @@ from asmpg.studies import (
     study_lock,
     study_text,
 )
-from asmpg.studies.executors import Executor, make_executor
+from asmpg.studies.executors import Executor, ExecutorSettings, FuturesExecutor, make_executor
 
 
 def study(
     name: str | Path,
     *,
     out: str | Path | None = None,
-    executor: Executor | str = "local",
+    executor: Executor | concurrent.futures.Executor | str = "local",
+    executor_options: Mapping[str, Any] | None = None,
+    address: str | None = None,
     jobs: int | None = None,
+    cpus: int | None = None,
+    gpus: float | None = None,
+    memory: float | None = None,
     seeds: int | Sequence[int] | str | None = None,
     steps: int | None = None,
     environments: Sequence[str] | str | None = None,
@@ -42,16 +47,25 @@ def study(
     """Run what is missing of a study, and write its report; returns the folder of the study.
 
     `name` is a study that comes with the package, or a TOML file; the modules that the file names
-    in `imports` are imported. `executor` is the name of a registered executor, or an `Executor` of
-    your own, which then decides on `jobs` and `device` itself. `seeds` is the number of seeds, or
-    the seeds; `environments` and `entries` are those to run, by name or by pattern. The other
-    arguments are those of `asmpg study`. Runs that fail are a `TrainingError`, after all others are
-    done and reported.
+    in `imports` are imported. `executor` is the name of a registered executor, any
+    `concurrent.futures.Executor`, or an `asmpg.Executor` of your own, which then decides on `jobs`,
+    `device` and the like itself. `seeds` is the number of seeds, or the seeds; `environments` and
+    `entries` are those to run, by name or by pattern. The other arguments are those of `asmpg
+    study`. Runs that fail are a `TrainingError`, after all others are done and reported.
 
     >>> asmpg.study("quick", out="runs/quick")
     """
     text = seeds if isinstance(seeds, str) or seeds is None else _seeds_text(seeds)
-    options = {"executor": executor, "jobs": jobs, "seeds": text, "steps": steps, "device": device}
+    settings = ExecutorSettings(
+        device=device,
+        jobs=jobs,
+        cpus=cpus,
+        gpus=gpus,
+        memory=memory,
+        address=address,
+        options=dict(executor_options or {}),
+    )
+    options = {"executor": executor, "settings": settings, "seeds": text, "steps": steps}
     options |= {"environments": _names_text(environments), "entries": _names_text(entries)}
     options |= {"patience": patience, "retries": retries, "quiet": quiet}
     done = _run(str(name), out=None if out is None else Path(out), **options)
@@ -59,9 +73,29 @@ def study(
     return done.folder.path
 
 
-def show(name: str, **options: Any) -> None:
+def show(
+    name: str,
+    *,
+    executor_option: Sequence[str],
+    address: str | None,
+    jobs: int | None,
+    cpus: int | None,
+    gpus: float | None,
+    memory: float | None,
+    device: Literal["auto", "cpu", "gpu"],
+    **options: Any,
+) -> None:
     """Run and report, and print the scores; `options` are those of `study`."""
-    done = _run(name, **options)
+    settings = ExecutorSettings(
+        device=device,
+        jobs=jobs,
+        cpus=cpus,
+        gpus=gpus,
+        memory=memory,
+        address=address,
+        options=read_options("executor-option", executor_option),
+    )
+    done = _run(name, settings=settings, **options)
     show_report(done.report)
     _raise_failures(done)
 
@@ -76,23 +110,20 @@ def _run(
     name: str,
     *,
     out: Path | None,
-    executor: Executor | str,
-    jobs: int | None,
+    executor: Executor | concurrent.futures.Executor | str,
+    settings: ExecutorSettings,
     seeds: str | None,
     steps: int | None,
     environments: str | None,
     entries: str | None,
-    device: Literal["auto", "cpu", "gpu"],
     patience: float,
     retries: int,
     quiet: bool,
 ) -> _Done:
-    if jobs is not None:
-        check_integer("jobs", jobs, low=1)
     check_number("patience", patience, low=1)
     check_integer("retries", retries, low=0)
-    if not isinstance(executor, str) and (jobs is not None or device != "auto"):
-        raise ValueError("jobs and device go with the name of an executor, got an object")
+    if isinstance(executor, Executor) and settings != ExecutorSettings():
+        raise ValueError("jobs, device and the like go with the name of an executor or with a pool")
     study, text, changes = load_study(name), study_text(name), {}
     if seeds is not None:
         changes["seeds"] = seeds
@@ -102,9 +133,7 @@ def _run(
     changes |= {key: names for key, names in parts.items() if names is not None}
     study = study.changed(seeds=None if seeds is None else read_seeds(seeds), steps=steps)
     study = study.restricted(**{key: read_names(key, names) for key, names in parts.items()})
-    if isinstance(executor, str):
-        chosen = find_device() if device == "auto" else device
-        executor = make_executor(executor, chosen, jobs)
+    executor = _made(executor, settings)
     leave_the_gpu_to_the_jobs()
     path = out or Path("runs") / study.name
     check_folder(path, study)
@@ -119,6 +148,16 @@ def _run(
         except KeyboardInterrupt:
             raise KeyboardInterrupt("stopped; resume with the same command") from None
         return _Done(folder, write_report(folder, quiet=quiet), failed)
+
+
+def _made(
+    executor: Executor | concurrent.futures.Executor | str, settings: ExecutorSettings
+) -> Executor:
+    if isinstance(executor, str):
+        return make_executor(executor, settings)
+    if isinstance(executor, concurrent.futures.Executor):
+        return FuturesExecutor(executor, settings)
+    return executor
 
 
 def _seeds_text(seeds: int | Sequence[int]) -> str:

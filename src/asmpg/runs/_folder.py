@@ -10,14 +10,8 @@ from typing import Any, Literal
 
 from asmpg._support.checks import check_integer, check_number
 from asmpg._support.errors import CheckpointError, TrainingError
-from asmpg._support.files import (
-    LOCK_NAME,
-    folder_lock,
-    is_in_place,
-    naming,
-    read_json,
-    write_atomically,
-)
+from asmpg._support.files import naming, read_json, write_atomically
+from asmpg._support.locks import LOCK_NAME, FolderLock, folder_lock, is_in_place
 from asmpg._support.machine import versions
 from asmpg.methods import Method
 from asmpg.runs._checkpoint import load_checkpoint, load_meta, save_checkpoint
@@ -52,7 +46,7 @@ class RunFolder:
         self.metrics_path = self.path / "metrics.csv"
         self.config, self._earlier_steps = _read_config(self.path)
         self.columns = _columns(self.config, self.metrics_path)
-        self._lock: int | None = None
+        self._lock: FolderLock | None = None
 
     @classmethod
     def create(cls, path: str | Path, config: RunConfig) -> "RunFolder":
@@ -97,12 +91,12 @@ class RunFolder:
                 self._lock = None
 
     def check_in_place(self) -> None:
-        """A `TrainingError` if the folder was deleted or replaced since it was locked."""
+        """A `TrainingError` if the folder was deleted, replaced or taken since it was locked."""
         replaced = self._lock is not None and not is_in_place(self.path, self._lock)
         if replaced or not (self.path / "config.json").is_file():
             raise TrainingError(
-                f"{self.path} was deleted or moved while its run was being trained: "
-                "nothing more can be written there"
+                f"{self.path} was deleted or moved while its run was being trained, or another "
+                "machine took it over: nothing more can be written there"
             )
 
     def rows(self) -> list[Row]:
@@ -272,7 +266,7 @@ def _read_config(path: Path) -> tuple[RunConfig, tuple[int, ...]]:
     return config, tuple(earlier)
 
 
-def _locked(path: Path) -> contextlib.AbstractContextManager[int]:
+def _locked(path: Path) -> contextlib.AbstractContextManager[FolderLock]:
     taken = f"{path} is being trained by another process"
     return folder_lock(path, wait=_LEAVE, taken=taken)
 

@@ -33,6 +33,8 @@ class JobState:
     #: Those from before this session, which say nothing about its speed.
     evaluations_before: int = 0
     attempts: int = 0
+    #: Those attempts that were lost with their machine.
+    losses: int = 0
     seconds: float = 0.0
     startup: float = 0.0
     started: bool = False

@@ -7,18 +7,21 @@ from pathlib import Path
 
 from asmpg._support.errors import CheckpointError
 from asmpg._support.machine import machine, versions
+from asmpg._support.remote import LOST
 from asmpg.environments import Box
 from asmpg.studies._progress import JobState, Status, StudyProgress
 from asmpg.studies._study import Job
 from asmpg.studies._study_folder import StudyFolder, write_text
 from asmpg.studies.executors import Executor
 
-#: Seconds between two polls of the jobs, and between two records of the session.
-_POLL_SECONDS, _RECORD_SECONDS = 0.25, 10.0
+#: Seconds between two records of the session.
+_RECORD_SECONDS = 10.0
 #: Seconds that an interrupted job may take to exit.
 _EXIT_SECONDS = 30.0
 #: The exit status of a worker whose next attempt would fail in the same way.
 _NO_RETRY = 2
+#: How often a job may be lost with its machine.
+_MOST_LOSSES = 20
 
 
 class Runner:
@@ -26,7 +29,8 @@ class Runner:
 
     A job that makes no progress for `patience` seconds is killed. One that was killed, or died, is
     retried from its checkpoints, `retries` times at most; then it has failed, and the others
-    continue. All state is in the study's folder, so that the runner itself may die at any time.
+    continue. Attempts that were lost with their machine do not count. All state is in the study's
+    folder, so that the runner itself may die at any time.
     """
 
     def __init__(
@@ -55,6 +59,7 @@ class Runner:
         """Run to the end; gives the jobs that failed. On Ctrl-C, jobs save their progress."""
         if not self._queue:
             return []
+        self._executor.check(self._folder.path, self._progress.say)
         began = time.monotonic()
         self._progress.start(self.states, self._executor.slots)
         try:
@@ -62,7 +67,7 @@ class Runner:
                 self._poll()
                 self._progress.show()
                 self._record(time.monotonic() - began)
-                time.sleep(_POLL_SECONDS)
+                time.sleep(self._executor.poll_seconds)
         finally:
             self._stop()
             self._record(time.monotonic() - began, now=True)
@@ -103,16 +108,20 @@ class Runner:
     def _update(self, state: JobState) -> None:
         assert state.handle is not None
         now = time.monotonic()
+        code = state.handle.poll()
+        if code is None and state.handle.waiting():
+            state.began = state.advanced = now
+            return
         done = self._folder.evaluations(state.job)
         if done > state.evaluations and not state.started:
             state.started = True
             state.startup += now - state.began
         if done != state.evaluations:
             state.evaluations, state.advanced = done, now
-        code = state.handle.poll()
         if code == 0 and self._folder.finished(state.job):
             self._end_attempt(state, "finished")
         elif code is not None:
+            state.losses += code == LOST
             self._retry(state, self._reason(state.job, code), possible=code != _NO_RETRY)
         elif now - state.advanced > self._patience:
             state.handle.kill()
@@ -120,7 +129,8 @@ class Runner:
 
     def _retry(self, state: JobState, reason: str, *, possible: bool = True) -> None:
         state.troubles.append(reason)
-        again = possible and state.attempts <= self._retries
+        own = state.attempts - state.losses
+        again = possible and own <= self._retries and state.losses <= _MOST_LOSSES
         self._end_attempt(state, "waiting" if again else "failed")
         if again:
             self._queue.insert(0, state)
@@ -141,6 +151,7 @@ class Runner:
         lines = log.read_text(errors="replace").split("\n") if log.exists() else []
         last = next((line.strip() for line in reversed(lines) if line.strip()), "")
         how = f"was killed by signal {-code}" if code < 0 else f"exited with status {code}"
+        how = "was lost" if code == LOST else how
         return f"{how}: {last}" if last and code > 0 else how
 
     def _stop(self) -> None:
@@ -153,7 +164,7 @@ class Runner:
         for state in running:
             assert state.handle is not None
             while state.handle.poll() is None and time.monotonic() < until:
-                time.sleep(_POLL_SECONDS)
+                time.sleep(min(0.25, self._executor.poll_seconds))
             state.handle.kill()
             self._end_attempt(state, "waiting")
 

@@ -9,14 +9,8 @@ from typing import Any
 
 from asmpg._support.checks import check_integer, check_number
 from asmpg._support.errors import CheckpointError
-from asmpg._support.files import (
-    LOCK_NAME,
-    folder_lock,
-    naming,
-    one_line,
-    read_json,
-    write_atomically,
-)
+from asmpg._support.files import naming, one_line, read_json, write_atomically
+from asmpg._support.locks import LOCK_NAME, folder_lock
 from asmpg.runs import RunFolder
 from asmpg.studies._study import Job, Study, WrongKeyError
 from asmpg.studies._study_file import import_modules
@@ -189,8 +183,8 @@ def study_lock(path: Path) -> Iterator[int]:
     """
     path.mkdir(parents=True, exist_ok=True)
     taken = f"{path} is in use by another process"
-    with folder_lock(path, wait=_EXIT_SECONDS, taken=taken) as descriptor:
-        yield descriptor
+    with folder_lock(path, wait=_EXIT_SECONDS, taken=taken) as lock:
+        yield lock.descriptor
 
 
 def _read_session(file: Path) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """One job of a study in its own process: `python -m asmpg.studies.worker FOLDER JOB`.
 
-Exits with 0 when the run is complete, with 2 when another attempt would fail in the same way.
+Exits with 0 when the run is complete, with 2 when another attempt would fail in the same way, with
+75 when another process has the run. Without a job, it only says whether jobs could run here.
 """
 
 import argparse
@@ -12,19 +13,22 @@ from pathlib import Path
 
 
 def main() -> int:
-    """Pin the process to a core, then train and evaluate; nothing heavy is imported before."""
+    """Pin the process to cores, then train and evaluate; nothing heavy is imported before."""
     parser = argparse.ArgumentParser(prog="asmpg.studies.worker")
     parser.add_argument("folder", type=Path)
-    parser.add_argument("job")
-    parser.add_argument("--core", type=int, help="run on this core only")
+    parser.add_argument("job", nargs="?")
+    parser.add_argument("--cores", help="run on these cores only: 0,1")
+    parser.add_argument("--gpu", action="store_true", help="without a job: look for a GPU, too")
     parser.add_argument(
         "--with-parent", action="store_true", help="exit when standard input is closed"
     )
     arguments = parser.parse_args()
-    if arguments.core is not None and hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {arguments.core})
+    if arguments.cores is not None and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {int(core) for core in arguments.cores.split(",")})
     if arguments.with_parent:
         threading.Thread(target=_exit_with_parent, daemon=True).start()
+    if arguments.job is None:
+        return _check(arguments.folder, gpu=arguments.gpu)
     return _train(arguments.folder, arguments.job)
 
 
@@ -36,6 +40,8 @@ def _exit_with_parent() -> None:
 
 def _train(path: Path, name: str) -> int:
     from asmpg._support.errors import TrainingError
+    from asmpg._support.locks import FolderInUseError
+    from asmpg._support.remote import LOST
     from asmpg.studies._study_folder import StudyFolder, write_best_scores
     from asmpg.training import train
 
@@ -46,11 +52,29 @@ def _train(path: Path, name: str) -> int:
         run = folder.run_path(job)
         train(job.config, run, resume=(run / "config.json").exists())
         write_best_scores(folder, job)
+    except FolderInUseError as error:
+        print(error)
+        return LOST
     except (TrainingError, ValueError):
         traceback.print_exc()
         return 2
     except KeyboardInterrupt:
         return 130
+    return 0
+
+
+def _check(path: Path, *, gpu: bool) -> int:
+    import jax
+
+    from asmpg.studies._study_folder import StudyFolder
+
+    try:
+        StudyFolder(path, trust=True)
+        if gpu and jax.default_backend() == "cpu":
+            raise ValueError("jax finds no GPU")
+    except (ValueError, ImportError, RuntimeError) as error:
+        print(error)
+        return 1
     return 0
 
 

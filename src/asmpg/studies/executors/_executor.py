@@ -2,6 +2,7 @@
 
 import abc
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 
@@ -10,7 +11,14 @@ class Handle(abc.ABC):
 
     @abc.abstractmethod
     def poll(self) -> int | None:
-        """The exit status once the job is over, `None` before."""
+        """The exit status once the job is over, `None` before.
+
+        75 says that the job was lost through no fault of its own, with its machine for example.
+        """
+
+    def waiting(self) -> bool:
+        """Whether the job is queued somewhere and has not started: then nobody expects progress."""
+        return False
 
     @abc.abstractmethod
     def interrupt(self) -> None:
@@ -28,8 +36,17 @@ class Executor(abc.ABC):
     which reads everything else from the folder.
     """
 
-    #: How many jobs run at a time.
+    #: How many jobs are submitted at a time.
     slots: int
+    #: Seconds between two polls of all jobs.
+    poll_seconds: float = 0.25
+
+    def check(self, folder: Path, say: Callable[[str], None]) -> None:
+        """Before the first job: a `ValueError` if jobs of the study in `folder` could not run.
+
+        `say` shows a line to the user.
+        """
+        del folder, say
 
     @abc.abstractmethod
     def submit(self, folder: Path, job: str, log: Path) -> Handle:
@@ -47,6 +64,6 @@ class Executor(abc.ABC):
         del descriptor
 
 
-def worker_command(folder: Path, job: str) -> list[str]:
-    """The command line that runs one job of the study in `folder`."""
-    return [sys.executable, "-m", "asmpg.studies.worker", str(folder), job]
+def worker_command(folder: Path, *arguments: str) -> list[str]:
+    """The command line that runs one job of the study in `folder`: `arguments` are its name."""
+    return [sys.executable, "-m", "asmpg.studies.worker", str(folder), *arguments]

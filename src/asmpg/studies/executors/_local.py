@@ -3,13 +3,13 @@
 import os
 import signal
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
-from asmpg._support.machine import Device, core_numbers
+from asmpg._support.machine import Device, core_numbers, find_device
+from asmpg._support.remote import worker_environment
 from asmpg.studies.executors._executor import Executor, Handle, worker_command
-
-#: One thread per process: all cores are in use.
-_ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+from asmpg.studies.executors._settings import ExecutorSettings
 
 
 class ProcessHandle(Handle):
@@ -18,10 +18,10 @@ class ProcessHandle(Handle):
     `kill` ends its process group as well, if it leads one: start it with `start_new_session=True`.
     """
 
-    def __init__(self, process: "subprocess.Popen[bytes]", core: int | None = None):
+    def __init__(self, process: "subprocess.Popen[bytes]", cores: Sequence[int] = ()):
         self.process = process
-        #: The core that it is pinned to, if any.
-        self.core = core
+        #: The cores that it is pinned to, if any.
+        self.cores = cores
 
     def poll(self) -> int | None:
         code = self.process.poll()
@@ -46,53 +46,50 @@ class ProcessHandle(Handle):
 class LocalExecutor(Executor):
     """Fresh interpreters: on CPUs one per core, pinned to it, with one thread.
 
-    On a GPU there is one at a time, with its seeds side by side, unless `slots` asks for more.
-    Workers exit with the process that started them, however it ends: they watch a pipe from it.
+    With `cpus` each has so many cores and threads. On a GPU there is one at a time, with its seeds
+    side by side, unless `slots` asks for more. Workers exit with the process that started them,
+    however it ends: they watch a pipe from it.
     """
 
-    def __init__(self, device: Device = "cpu", slots: int | None = None):
+    def __init__(self, device: Device = "cpu", slots: int | None = None, cpus: int | None = None):
         self._cores = core_numbers() if device == "cpu" else []
-        self.slots = slots or max(1, len(self._cores))
+        self._cpus = cpus or (1 if device == "cpu" else None)
+        self.slots = slots or max(1, len(self._cores) // (self._cpus or 1))
         self._device: Device = device
         self._inherited: tuple[int, ...] = ()
         self._handles: list[ProcessHandle] = []
+
+    @classmethod
+    def from_settings(cls, settings: ExecutorSettings) -> "LocalExecutor":
+        settings.refuse("local", "gpus", "memory", "address", "options")
+        device = find_device() if settings.device == "auto" else settings.device
+        return cls(device, settings.jobs, settings.cpus)
 
     def hold_lock(self, descriptor: int) -> None:
         self._inherited = (descriptor,)
 
     def submit(self, folder: Path, job: str, log: Path) -> Handle:
         self._handles = [handle for handle in self._handles if handle.poll() is None]
-        core = self._free_core()
-        command = [*worker_command(folder, job), "--with-parent"]
+        cores = self._free_cores()
+        pinned = [f"--cores={','.join(map(str, cores))}"] if cores else []
         with open(log, "ab") as file:
             process = subprocess.Popen(
-                command if core is None else [*command, f"--core={core}"],
+                worker_command(folder, job, "--with-parent", *pinned),
                 stdin=subprocess.PIPE,
                 stdout=file,
                 stderr=subprocess.STDOUT,
-                env=_environment(self._device),
+                env=worker_environment(self._device, self._cpus),
                 start_new_session=True,
                 pass_fds=self._inherited,
             )
-        handle = ProcessHandle(process, core)
+        handle = ProcessHandle(process, cores)
         self._handles.append(handle)
         return handle
 
-    def _free_core(self) -> int | None:
-        """A core without a job; `None`, for any core, if there are more slots than cores."""
-        if self.slots > len(self._cores):
-            return None
-        taken = {handle.core for handle in self._handles}
-        return next((core for core in self._cores if core not in taken), None)
-
-
-def _environment(device: Device) -> dict[str, str]:
-    environment = dict(os.environ)
-    flags = environment.get("XLA_FLAGS", "")
-    if device == "cpu":
-        flags += " --xla_cpu_multi_thread_eigen=false"
-        environment |= {"JAX_PLATFORMS": "cpu", **_ONE_THREAD}
-    else:
-        flags += " --xla_gpu_deterministic_ops=true"
-        environment["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
-    return environment | {"XLA_FLAGS": flags.strip(), "PYTHONUNBUFFERED": "1"}
+    def _free_cores(self) -> list[int]:
+        """Cores without a job; none, for any cores, if the slots need more than there are."""
+        cpus = self._cpus or 1
+        if self.slots * cpus > len(self._cores):
+            return []
+        taken = {core for handle in self._handles for core in handle.cores}
+        return [core for core in self._cores if core not in taken][:cpus]

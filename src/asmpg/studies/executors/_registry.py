@@ -4,14 +4,19 @@ from collections.abc import Callable
 from typing import Any
 
 from asmpg._support.checks import check_one_of
-from asmpg._support.machine import Device
 from asmpg.studies.executors._executor import Executor
 from asmpg.studies.executors._local import LocalExecutor
+from asmpg.studies.executors._ray import RayExecutor
+from asmpg.studies.executors._settings import ExecutorSettings
+from asmpg.studies.executors._slurm import SlurmExecutor
 
-#: Called with the device and the number of jobs at a time, `None` if the executor may choose.
-Factory = Callable[[Device, int | None], Any]
+Factory = Callable[[ExecutorSettings], Any]
 
-_factories: dict[str, Factory] = {"local": LocalExecutor}
+_factories: dict[str, Factory] = {
+    "local": LocalExecutor.from_settings,
+    "ray": RayExecutor,
+    "slurm": SlurmExecutor,
+}
 
 
 def executor_names() -> list[str]:
@@ -20,12 +25,13 @@ def executor_names() -> list[str]:
 
 
 def register_executor(name: str, factory: Factory) -> None:
-    """Let `--executor name` use `factory(device, slots)`.
+    """Let `--executor name` use `factory(settings)`.
 
-    `device` is `"cpu"` or `"gpu"`, `slots` the number of jobs at a time or `None`. On the command
-    line, the module that calls this is one that the study file names in `imports`.
+    `settings` is an `ExecutorSettings`: the device, the number of jobs at a time, what each of them
+    needs, and the options of `--executor-option`. On the command line, the module that calls this
+    is one that the study file names in `imports`.
 
-    >>> asmpg.register_executor("cluster", lambda device, slots: MyExecutor(slots or 100))
+    >>> asmpg.register_executor("cluster", lambda settings: MyExecutor(settings.jobs or 100))
     """
     if name in _factories:
         raise ValueError(f"name {name!r} is already registered")
@@ -34,9 +40,9 @@ def register_executor(name: str, factory: Factory) -> None:
     _factories[name] = factory
 
 
-def make_executor(name: str, device: Device, slots: int | None) -> Executor:
+def make_executor(name: str, settings: ExecutorSettings) -> Executor:
     """The executor called `name`."""
-    executor = _factories[check_one_of("executor", name, executor_names())](device, slots)
+    executor = _factories[check_one_of("executor", name, executor_names())](settings)
     if not isinstance(executor, Executor):
         raise ValueError(f"the factory of {name!r} must return an Executor, got {executor!r}")
     return executor

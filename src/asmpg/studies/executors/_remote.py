@@ -47,7 +47,9 @@ class RemoteHandle(Handle):
                 self._end(self._launched.result())
             except Exception as error:  # Whatever engines raise when they lose a job.
                 with open(self._log, "a", encoding="utf-8") as file:
-                    print(f"{type(error).__name__}: {one_line(error)}", file=file)
+                    # Engines go on with advice.
+                    reason = one_line(error).split(". ")[0]
+                    print(f"{type(error).__name__}: {reason}", file=file)
                 self._end(LOST)
         return self._status
 

@@ -89,6 +89,11 @@ VALID = {
         {
             "--out": "new",
             "--executor": "local",
+            "--executor-option": "time=3",
+            "--address": "127.0.0.1:1",
+            "--cpus": "1",
+            "--gpus": "0",
+            "--memory": "1",
             "--jobs": "1",
             "--seeds": "1",
             "--steps": "100",

@@ -41,7 +41,6 @@ LAZY = {
     ("asmpg.interop", "asmpg.interop.host"): "imports gymnasium",
     ("asmpg.methods", "asmpg.training"): "`Method.learn(...)` is short for `asmpg.learn(...)`",
     ("asmpg._support.remote", "submitit"): "an extra",
-    ("asmpg.studies.executors", "ray"): "an extra",
     ("asmpg.studies.executors", "submitit"): "an extra",
     ("asmpg.studies.worker", "asmpg"): "a worker chooses its device before jax is imported",
     ("asmpg.studies.worker", "jax"): "a worker chooses its device before jax is imported",

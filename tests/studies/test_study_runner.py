@@ -175,6 +175,24 @@ def test_a_job_that_does_not_advance_is_killed_and_tried_again(tmp_path):
     assert "CheeseMaze/asmpg: made no progress for 0.2 seconds; retrying" in said
 
 
+def test_a_job_that_is_lost_with_its_machine_does_not_use_up_its_retries(tmp_path):
+    failed, executor, said = run(tmp_path, {"asmpg": [75, 75, 75, 0]}, retries=0)
+    assert failed == []
+    assert executor.submitted.count("CheeseMaze/asmpg") == 4
+    assert "CheeseMaze/asmpg: was lost: Error: attempt 2; retrying" in said
+    failed, _, _ = run(tmp_path, {"asmpg": [75] * 30}, retries=0)
+    assert [state.losses for state in failed] == [21]
+
+
+def test_a_job_that_waits_in_a_queue_is_not_expected_to_advance(tmp_path, monkeypatch):
+    began = time.monotonic()
+    monkeypatch.setattr(ScriptedHandle, "waiting", lambda _: time.monotonic() - began < 1)
+    failed, executor, said = run(tmp_path, {"asmpg": [None, 0]}, patience=0.2)
+    assert failed == []
+    assert said.count("made no progress") == executor.submitted.count("CheeseMaze/asmpg") - 1 == 1
+    assert time.monotonic() - began > 1
+
+
 def test_a_job_that_advances_may_take_its_time(tmp_path, monkeypatch):
     began = time.monotonic()
 

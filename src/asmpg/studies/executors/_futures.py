@@ -20,7 +20,7 @@ class FuturesExecutor(RemoteExecutor):
     """Submits jobs to `pool`, which queues what it cannot run yet.
 
     What each job gets is the pool's business; `settings.cpus` limits the threads. If a pool breaks,
-    the study stops and can be resumed; where a function that makes pools is given, it makes another.
+    the study stops and can be resumed; a function that makes pools is asked for another one.
 
     >>> FuturesExecutor(lambda: ProcessPoolExecutor(4))
     """

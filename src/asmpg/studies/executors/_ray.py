@@ -1,5 +1,6 @@
 """Ray: a task for each job, on a cluster or on this machine."""
 
+import importlib
 import socket
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -23,7 +24,7 @@ class RayExecutor(RemoteExecutor):
 
     def __init__(self, settings: ExecutorSettings):
         try:
-            import ray
+            ray = importlib.import_module("ray")
         except ImportError as error:
             raise ImportError("executor 'ray' needs ray: pip install 'asmpg[ray]'") from error
         self._ray = ray
@@ -51,8 +52,7 @@ class RayExecutor(RemoteExecutor):
 
     def launch_probes(self, probe: Probe) -> Sequence[Launched]:
         """One on each node: they may differ."""
-        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-
+        strategies = importlib.import_module("ray.util.scheduling_strategies")
         function = self._ray.remote(call)
         nodes = [node["NodeID"] for node in self._ray.nodes() if self._fitting(node)]
         if not nodes:
@@ -66,7 +66,7 @@ class RayExecutor(RemoteExecutor):
                 function.options(
                     num_cpus=0,
                     max_retries=0,
-                    scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False),
+                    scheduling_strategy=strategies.NodeAffinitySchedulingStrategy(node, soft=False),
                 ).remote(probe),
             )
             for node in nodes

@@ -223,9 +223,8 @@ def test_a_batch_job_that_must_make_room_resumes(tmp_path, unbroken):
     assert learned(folder) == unbroken
 
 
-@pytest.mark.filterwarnings(
-    "ignore::pytest.PytestUnraisableExceptionWarning"
-)  # It leaves logs open.
+# It leaves its logs open.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_submitits_debug_executor_runs_a_job_here(tmp_path, unbroken):
     pytest.importorskip("submitit")
     folder = prepare(tmp_path, study(**TINY))
@@ -259,9 +258,7 @@ def test_what_workers_lack_is_found_before_jobs_are_queued(tmp_path, monkeypatch
     folder = prepare(tmp_path / "out", study(**TINY, imports=["only_here"]))
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         executor = FuturesExecutor(pool)
-        with pytest.raises(
-            ValueError, match=r"cannot run the study: .* No module named 'only_here'"
-        ):
+        with pytest.raises(ValueError, match=r"cannot run the study: .* named 'only_here'"):
             run(folder, executor)
     assert not (folder.path / "runs").exists()
 

@@ -29,12 +29,13 @@ class FuturesExecutor(RemoteExecutor):
         settings = settings or ExecutorSettings()
         settings.refuse("an object", "memory", "address", "options")
         self._make = None if isinstance(pool, Pool) else pool
-        self._pool = pool if isinstance(pool, Pool) else pool()
-        if not isinstance(self._pool, Pool):
+        made: object = pool if isinstance(pool, Pool) else pool()
+        if not isinstance(made, Pool):
             raise ValueError(
                 "pool must be a concurrent.futures.Executor, or a function that makes one, "
-                f"got {self._pool!r}"
+                f"got {made!r}"
             )
+        self._pool = made
         super().__init__(settings, slots=getattr(self._pool, "_max_workers", None) or _MANY)
 
     def launch(self, task: Callable[[], Any], name: str) -> Launched:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from asmpg._support.files import one_line
+from asmpg._support.machine import Device
 from asmpg._support.remote import LOST, Control, Probe, RemoteJob
 from asmpg.studies.executors._executor import Executor, Handle, worker_command
 from asmpg.studies.executors._settings import ExecutorSettings
@@ -89,7 +90,7 @@ class RemoteExecutor(Executor):
 
     def __init__(self, settings: ExecutorSettings, slots: int):
         self.slots = settings.jobs or slots
-        self._device = settings.remote_device
+        self._device: Device = settings.remote_device
         self._cpus = settings.cpus or 1
 
     @abc.abstractmethod

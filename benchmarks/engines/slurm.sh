@@ -6,7 +6,7 @@ set -euo pipefail
 source "$(dirname "$0")/common.sh"
 state=$out/slurm
 mkdir -p "$state/ctld" "$state/d"
-touch "$state/signalled"
+touch "$state/chosen"
 daemons=() study=
 trap 'kill $study 2>/dev/null || true; scancel --user="$(id -un)" 2>/dev/null || true; sleep 2; kill "${daemons[@]}" 2>/dev/null || true' EXIT
 
@@ -52,30 +52,41 @@ daemons+=($!)
 for _ in $(seq 60); do sinfo --noheader --format=%t 2>/dev/null | grep -q idle && break; sleep 1; done
 sinfo
 
+echo "A partition that is not there: one line, before jobs are queued"
+asmpg study "$here/study.toml" --out "$out/wrong" --executor slurm --executor-option partition=nowhere && exit 1
+[ ! -e "$out/wrong/runs" ]
+
 run_locally
 asmpg study "$here/study.toml" --out "$out/study" --executor slurm --executor-option partition=main \
     --executor-option time=20 --cpus 1 --memory 1 > >(tee "$out/study.txt") 2>&1 &
 study=$!
-for signal in USR2 TERM HUP INT; do
-    # A job that has a checkpoint and is not done.
+# The next job that has a checkpoint and is not done, and was not chosen before: its id and its name.
+choose() {
     for _ in $(seq 600); do
-        job=$(squeue --noheader --states=running --format="%i %j" | while read -r id name; do
+        while read -r id name; do
             run=$out/study/runs/${name#asmpg:}
             if compgen -G "$run/checkpoints/*/last.npz" >/dev/null && [ ! -e "$run/best.json" ] \
-                && ! grep -q "^$id " "$state/signalled"; then
-                echo "$id $name"
-                break
+                && ! grep -q "^$id " "$state/chosen"; then
+                echo "$id $name" | tee -a "$state/chosen"
+                return
             fi
-        done)
-        [ -n "$job" ] && break
+        done < <(squeue --noheader --states=running --format="%i %j")
         sleep 0.2
     done
-    [ -n "$job" ] || { echo "no job left for $signal"; break; }
-    echo "$job" >>"$state/signalled"
-    echo "Sending $signal to job $job"
+    echo "no job left" >&2
+    exit 1
+}
+
+for signal in USR2 TERM HUP INT; do
+    job=$(choose)
+    echo "Sending $signal to job $job, which is to be requeued"
     scancel --signal="$signal" "${job%% *}"
 done
+job=$(choose)
+echo "Cancelling job $job, which is not to be requeued but submitted again"
+scancel "${job%% *}"
 wait "$study"
 compare "$out/study"
-grep -h "Requeued job" "$out"/study/attempts/submitit/*_log.* | sed 's/.*Requeued/Requeued/' | sort -u
-grep -c "Requeue" "$state/slurmctld.log" || true
+requeued=$(grep -ho "Requeued job [0-9]*" "$out"/study/attempts/submitit/*_log.* | sort -u)
+echo "$requeued"
+[ "$(echo "$requeued" | wc -l)" = 4 ]

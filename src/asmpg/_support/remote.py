@@ -180,24 +180,28 @@ class SubmititJob(RemoteJob):
         return super().__call__()
 
     def checkpoint(self) -> Any:
-        """What to run once more; `None` if the session that wants it is over."""
+        """What to run once more; `None` if the job was stopped on purpose."""
         from submitit.helpers import DelayedSubmission
 
         self._request = "interrupt"
         while self._status is None:
             time.sleep(_WATCH_SECONDS / 5)
-        wanted = self.control.asked() == "run" and not _cancelled()
+        wanted = self.control.asked() == "run" and not _ended_by_slurm()
         return DelayedSubmission(dataclasses.replace(self)) if wanted else None
 
 
-def _cancelled() -> bool:
-    """Whether somebody cancelled the SLURM job of this process, which requeueing would undo."""
+def _ended_by_slurm() -> bool:
+    """Whether SLURM is ending the job of this process: cancelled jobs must not come back.
+
+    It is still running when it is told to make room. Jobs that are preempted without a warning are
+    requeued by SLURM, or submitted again by the runner.
+    """
     command = ["squeue", "--noheader", "--format=%T", f"--jobs={os.environ.get('SLURM_JOB_ID')}"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=30)
     except (OSError, subprocess.TimeoutExpired):
         return False
-    return "CANCELLED" in done.stdout
+    return done.stdout.strip() not in ("", "RUNNING")
 
 
 @dataclasses.dataclass(frozen=True)

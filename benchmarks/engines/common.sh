@@ -34,7 +34,7 @@ wait_for() {  # a file that matches the pattern
 
 descendants() {
     for child in $(ps -o pid= --ppid "$1"); do
-        descendants "$child"
         echo "$child"
+        descendants "$child"
     done
 }

@@ -13,7 +13,8 @@ node() {
 }
 
 stop_node() {
-    kill -9 $(descendants "$1") "$1" 2>/dev/null || true
+    # Ray's own processes first, as when a machine goes down; then what they started.
+    kill -9 "$1" $(descendants "$1") 2>/dev/null || true
 }
 
 study=

@@ -54,15 +54,16 @@ def folder_lock(path: Path, *, wait: float, taken: str) -> Iterator[FolderLock]:
     still has it after `wait` seconds, a `FolderInUseError` says `taken`, and where that process is.
     """
     lock = FolderLock(_acquire(path, wait, taken), uuid.uuid4().hex)
-    _write_holder(lock, beats=0)
     released = threading.Event()
     beating = threading.Thread(target=_beat, args=(lock, released), daemon=True)
-    beating.start()
     try:
+        _write_holder(lock, beats=0)
+        beating.start()
         yield lock
     finally:
         released.set()
-        beating.join()
+        if beating.is_alive():
+            beating.join()
         with contextlib.suppress(OSError):
             if _is_ours(lock):
                 os.ftruncate(lock.descriptor, 0)

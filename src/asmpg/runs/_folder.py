@@ -11,7 +11,13 @@ from typing import Any, Literal
 from asmpg._support.checks import check_integer, check_number
 from asmpg._support.errors import CheckpointError, TrainingError
 from asmpg._support.files import naming, read_json, write_atomically
-from asmpg._support.locks import LOCK_NAME, FolderLock, folder_lock, is_in_place
+from asmpg._support.locks import (
+    LOCK_NAME,
+    FolderInUseError,
+    FolderLock,
+    folder_lock,
+    is_in_place,
+)
 from asmpg._support.machine import versions
 from asmpg.methods import Method
 from asmpg.runs._checkpoint import load_checkpoint, load_meta, save_checkpoint
@@ -57,18 +63,22 @@ class RunFolder:
         check_unused(path)
         made = not path.exists()
         path.mkdir(parents=True, exist_ok=True)
-        with _locked(path):
-            if (path / "config.json").exists():
-                raise ValueError(_taken(cls(path), config))
-            try:
-                _write_config(path, config, ())
-                write_rows(path / "metrics.csv", _columns(config, path / "metrics.csv"), [])
-            except BaseException:
-                (path / "config.json").unlink(missing_ok=True)
-                if made:
-                    (path / LOCK_NAME).unlink(missing_ok=True)
-                    path.rmdir()
-                raise
+        try:
+            with _locked(path):
+                taken = (path / "config.json").exists()
+                if not taken:
+                    _write_config(path, config, ())
+                    write_rows(path / "metrics.csv", _columns(config, path / "metrics.csv"), [])
+        except FolderInUseError:
+            raise
+        except BaseException:
+            (path / "config.json").unlink(missing_ok=True)
+            if made:
+                (path / LOCK_NAME).unlink(missing_ok=True)
+                path.rmdir()
+            raise
+        if taken:
+            raise ValueError(_taken(cls(path), config))
         return cls(path)
 
     def extend(self, steps: int) -> None:

@@ -3,12 +3,13 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 command -v asmpg >/dev/null || { echo "asmpg is not on the PATH" >&2; exit 1; }
 bin=$(dirname "$(command -v asmpg)")
 out=${OUT:-$(mktemp -d)}
+seeds=${SEEDS:-2} # four jobs for each
 mkdir -p "$out"
 echo "Everything goes to $out"
 
 # The study that the others must equal, byte for byte.
 run_locally() {
-    [ -e "$out/local/report.html" ] || asmpg study "$here/study.toml" --out "$out/local" --device cpu --quiet >"$out/local.txt"
+    [ -e "$out/local/report.html" ] || asmpg study "$here/study.toml" --seeds "$seeds" --out "$out/local" --device cpu --quiet >"$out/local.txt"
 }
 
 compare() {

@@ -30,7 +30,7 @@ def kill_a_worker(client: Any, out: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description="A study on dask, one worker of which is killed.")
     parser.add_argument("--out", type=Path, required=True)
     out = parser.parse_args().out
 

@@ -21,7 +21,7 @@ study=
 trap 'kill $study 2>/dev/null || true; for each in "${nodes[@]}"; do stop_node "$each"; done' EXIT
 
 echo "No cluster yet: one line, and nothing is made"
-asmpg study "$here/study.toml" --out "$out/ray" --executor ray --address "127.0.0.1:$port" && exit 1
+asmpg study "$here/study.toml" --seeds "$seeds" --out "$out/ray" --executor ray --address "127.0.0.1:$port" && exit 1
 [ ! -e "$out/ray" ]
 
 run_locally
@@ -31,7 +31,7 @@ node --address="127.0.0.1:$port"
 for _ in $(seq 60); do "$bin/ray" status --address="127.0.0.1:$port" 2>/dev/null | grep -q "/2.0 CPU" && break; sleep 1; done
 "$bin/ray" status --address="127.0.0.1:$port" | grep -E "CPU|Active|node_"
 
-asmpg study "$here/study.toml" --out "$out/ray" --executor ray --address "127.0.0.1:$port" --cpus 1 --memory 0.5 \
+asmpg study "$here/study.toml" --seeds "$seeds" --out "$out/ray" --executor ray --address "127.0.0.1:$port" --cpus 1 --memory 0.5 \
     > >(tee "$out/study.txt") 2>&1 &
 study=$!
 wait_for "$out/ray/runs/*/*/*/checkpoints/*/last.npz"

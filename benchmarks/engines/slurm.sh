@@ -53,11 +53,11 @@ for _ in $(seq 60); do sinfo --noheader --format=%t 2>/dev/null | grep -q idle &
 sinfo
 
 echo "A partition that is not there: one line, before jobs are queued"
-asmpg study "$here/study.toml" --out "$out/wrong" --executor slurm --executor-option partition=nowhere && exit 1
+asmpg study "$here/study.toml" --seeds "$seeds" --out "$out/wrong" --executor slurm --executor-option partition=nowhere && exit 1
 [ ! -e "$out/wrong/runs" ]
 
 run_locally
-asmpg study "$here/study.toml" --out "$out/study" --executor slurm --executor-option partition=main \
+asmpg study "$here/study.toml" --seeds "$seeds" --out "$out/study" --executor slurm --executor-option partition=main \
     --executor-option time=20 --cpus 1 --memory 1 > >(tee "$out/study.txt") 2>&1 &
 study=$!
 # The next job that has a checkpoint and is not done, and was not chosen before: its id and its name.

@@ -250,6 +250,33 @@ def test_a_broken_pool_is_reported_or_replaced(tmp_path):
         FuturesExecutor(lambda: 3)
 
 
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (ModuleNotFoundError("No module named 'asmpg'"), "No module named 'asmpg'"),
+        (
+            RuntimeError("task failed:\n  at x\nOSError: no disk\n----\nSee the logs"),
+            "OSError: no disk",
+        ),
+        (RuntimeError("The node died. Look at the dashboard."), "RuntimeError: The node died"),
+    ],
+)
+def test_what_a_worker_raised_is_said_in_one_line(tmp_path, error, reason):
+    class Failing(concurrent.futures.Executor):
+        def submit(self, *_, **__):
+            future = concurrent.futures.Future()
+            future.set_exception(error)
+            return future
+
+    folder = prepare(tmp_path, study(**TINY))
+    with pytest.raises(ValueError, match=f"the workers cannot run the study: .*{reason}$"):
+        run(folder, FuturesExecutor(Failing()))
+    handle = FuturesExecutor(Failing()).submit(tmp_path, "job", tmp_path / "log")
+    assert handle.poll() == LOST
+    assert (tmp_path / "log").read_text().endswith(f"{reason}\n")
+    assert [file.name for file in (tmp_path / "attempts").iterdir()] == []
+
+
 def test_what_workers_lack_is_found_before_jobs_are_queued(tmp_path, monkeypatch):
     (tmp_path / "with_module").mkdir()
     (tmp_path / "with_module" / "only_here.py").touch()

@@ -29,13 +29,7 @@ class FuturesExecutor(RemoteExecutor):
         settings = settings or ExecutorSettings()
         settings.refuse("an object", "memory", "address", "options")
         self._make = None if isinstance(pool, Pool) else pool
-        made: object = pool if isinstance(pool, Pool) else pool()
-        if not isinstance(made, Pool):
-            raise ValueError(
-                "pool must be a concurrent.futures.Executor, or a function that makes one, "
-                f"got {made!r}"
-            )
-        self._pool = made
+        self._pool = _checked(pool if isinstance(pool, Pool) else pool())
         super().__init__(settings, slots=getattr(self._pool, "_max_workers", None) or _MANY)
 
     def launch(self, task: Callable[[], Any], name: str) -> Launched:
@@ -50,3 +44,12 @@ class FuturesExecutor(RemoteExecutor):
         self._pool.shutdown(wait=False, cancel_futures=True)
         self._pool = self._make()
         return self._pool.submit(call, task)
+
+
+def _checked(pool: object) -> Pool:
+    if not isinstance(pool, Pool):
+        raise ValueError(
+            "pool must be a concurrent.futures.Executor, or a function that makes one, "
+            f"got {pool!r}"
+        )
+    return pool

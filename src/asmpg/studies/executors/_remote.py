@@ -6,6 +6,7 @@ else goes through files in `attempts/`, since no two engines interrupt a job in 
 
 import abc
 import os
+import re
 import time
 import uuid
 from collections.abc import Callable, Sequence
@@ -48,9 +49,7 @@ class RemoteHandle(Handle):
                 self._end(self._launched.result())
             except Exception as error:  # Whatever engines raise when they lose a job.
                 with open(self._log, "a", encoding="utf-8") as file:
-                    # Engines go on with advice.
-                    reason = one_line(error).split(". ")[0]
-                    print(f"{type(error).__name__}: {reason}", file=file)
+                    print(_reason(error), file=file)
                 self._end(LOST)
         return self._status
 
@@ -157,6 +156,12 @@ def _outcome(probe: Launched) -> str:
     try:
         return probe.result()
     except Exception as error:  # A worker without the package fails to unpickle the probe.
-        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        missing = [line for line in lines if "ModuleNotFoundError" in line]
-        return (missing or lines or [type(error).__name__])[-1]
+        return _reason(error)
+
+
+def _reason(error: Exception) -> str:
+    """What was raised in the first place, without the traces and the advice of engines."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    raised = [line for line in lines if re.match(r"[\w.]+Error: ", line)]
+    words = raised[-1] if raised else f"{type(error).__name__}: {one_line(error)}"
+    return words.split(". ")[0]

@@ -183,7 +183,7 @@ def test_a_wrong_file_is_told_before_anything_runs(text, message, capsys, tmp_pa
         ("quick --patience 0", "patience must be a number of at least 1"),
         ("quick --retries -1", "retries must be an integer of at least 0"),
         ("quick --device tpu", "tpu"),
-        ("quick --executor slurm", "executor must be one of local"),
+        ("quick --executor nowhere", "executor must be one of local"),
         ("", "STUDY"),
     ],
 )

@@ -21,6 +21,7 @@ LONG = (
     "policies/test_window.py",
     "exact/test_real_yardsticks.py",
     "studies/test_study_runner.py",
+    "studies/test_engines.py",
     "theory/test_verify.py",
     "training/test_host_training.py",
     "promises/test_objects.py",

@@ -36,6 +36,7 @@ class SlurmExecutor(RemoteExecutor):
     def __init__(self, settings: ExecutorSettings):
         try:
             import submitit
+            from submitit.core.utils import FailedJobError
         except ImportError as error:
             raise ImportError(
                 "executor 'slurm' needs submitit: pip install 'asmpg[slurm]'"
@@ -43,7 +44,7 @@ class SlurmExecutor(RemoteExecutor):
         settings.refuse("slurm", "address")
         options = dict(settings.options)
         self._cluster = options.pop("cluster", "slurm")
-        self._submitit = submitit
+        self._submitit, self._refusal = submitit, FailedJobError
         self._options = {f"slurm_{name}": value for name, value in options.items()}
         self._options.setdefault("slurm_time", _MINUTES)
         self._options["cpus_per_task"] = settings.cpus or 1
@@ -65,7 +66,7 @@ class SlurmExecutor(RemoteExecutor):
         try:
             self._engine.update_parameters(name=f"asmpg:{name}")
             return _Batch(self._engine.submit(task), self._queue)
-        except self._submitit.core.utils.FailedJobError as error:
+        except self._refusal as error:
             raise OSError(f"SLURM refused it: {one_line(error)}") from error
 
     def _make_engine(self, folder: Path) -> Any:

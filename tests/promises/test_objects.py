@@ -130,7 +130,7 @@ def compilations():
 
 @pytest.mark.usefixtures("as_user")
 def test_other_numbers_are_not_compiled_anew(compilations):
-    asmpg.ASMPPO(**SMALL, critic="memory").learn(MAZE, **RUN)
+    asmpg.ASMPPO(**SMALL, critic="memory", learning_rate=0.01).learn(MAZE, **RUN)
     assert compilations
     compilations.clear()
     asmpg.ASMPPO(**SMALL, critic="memory", learning_rate=0.1, discount=0.9, decay=0.3).learn(

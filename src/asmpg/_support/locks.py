@@ -40,10 +40,11 @@ class FolderInUseError(ValueError):
 
 
 class FolderLock(NamedTuple):
-    """A lock that is held: the open file, and the name under which it is held."""
+    """A lock that is held: the open file, the name under which it is held, and where."""
 
     descriptor: int
     token: str
+    machine: str
 
 
 @contextlib.contextmanager
@@ -53,7 +54,7 @@ def folder_lock(path: Path, *, wait: float, taken: str) -> Iterator[FolderLock]:
     Workers that inherit the descriptor keep the folder locked on this machine. If another process
     still has it after `wait` seconds, a `FolderInUseError` says `taken`, and where that process is.
     """
-    lock = FolderLock(_acquire(path, wait, taken), uuid.uuid4().hex)
+    lock = FolderLock(_acquire(path, wait, taken), uuid.uuid4().hex, _machine())
     released = threading.Event()
     beating = threading.Thread(target=_beat, args=(lock, released), daemon=True)
     try:
@@ -142,7 +143,7 @@ def _is_ours(lock: FolderLock) -> bool:
 
 
 def _write_holder(lock: FolderLock, *, beats: int) -> None:
-    holder = {"token": lock.token, "machine": _machine(), "host": platform.node()}
+    holder = {"token": lock.token, "machine": lock.machine, "host": platform.node()}
     text = json.dumps({**holder, "process": os.getpid(), "beats": beats}).encode()
     if _NAMED:
         # One write of one length: a reader never sees half of it.

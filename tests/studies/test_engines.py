@@ -31,7 +31,8 @@ from studies import prepare, study
 
 #: Says what it was given, and exits with 3 when interrupted.
 SCRIPT = """
-import json, os, sys, time
+import json, os, signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
 print(json.dumps(dict(os.environ)), flush=True)
 try:
     time.sleep(float(sys.argv[1]))

@@ -6,6 +6,7 @@ Exits with 0 when the run is complete, with 2 when another attempt would fail in
 
 import argparse
 import os
+import signal
 import sys
 import threading
 import traceback
@@ -23,6 +24,9 @@ def main() -> int:
         "--with-parent", action="store_true", help="exit when standard input is closed"
     )
     arguments = parser.parse_args()
+    # The runner asks for an end by this signal, which what runs in the background ignores.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if arguments.cores is not None and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {int(core) for core in arguments.cores.split(",")})
     if arguments.with_parent:

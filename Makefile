@@ -13,7 +13,7 @@ quickstart: .venv/installed
 	$(BIN)/asmpg show runs/quick/runs/CheeseMaze/asm-ppo --minimise --out pictures/memory
 	@echo "==> Open runs/quick/report.html and pictures/memory/machine.html. What to try next:"
 	@echo "    $(BIN)/asmpg train MachineRepair --seeds 3   # any environment of 'asmpg envs', or any Gymnasium id"
-	@echo "    $(BIN)/asmpg study methods                   # all methods in five environments, in minutes"
+	@echo "    $(BIN)/asmpg study methods                   # six methods in five environments, in minutes"
 
 ## Everything CI runs: lint, types, the documentation, every test.
 test: lint types docs unit

@@ -1,6 +1,7 @@
 """`asmpg study`: run methods in environments side by side, and compare them."""
 
 import concurrent.futures
+import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -73,27 +74,12 @@ def study(
     return done.folder.path
 
 
-def show(
-    name: str,
-    *,
-    executor_option: Sequence[str],
-    address: str | None,
-    jobs: int | None,
-    cpus: int | None,
-    gpus: float | None,
-    memory: float | None,
-    device: Literal["auto", "cpu", "gpu"],
-    **options: Any,
-) -> None:
+def show(name: str, *, executor_option: Sequence[str], **options: Any) -> None:
     """Run and report, and print the scores; `options` are those of `study`."""
+    names = {field.name for field in dataclasses.fields(ExecutorSettings)} & options.keys()
     settings = ExecutorSettings(
-        device=device,
-        jobs=jobs,
-        cpus=cpus,
-        gpus=gpus,
-        memory=memory,
-        address=address,
         options=read_options("executor-option", executor_option),
+        **{name: options.pop(name) for name in names},
     )
     done = _run(name, settings=settings, **options)
     show_report(done.report)

@@ -20,11 +20,12 @@ Position = tuple[int, int]
 
 @dataclasses.dataclass(frozen=True)
 class MazeMap:
-    """Cells by index: position, what is observed there, start or goal; and the moves."""
+    """Cells by index: position, what is observed there and its name, start or goal; the moves."""
 
     cells: tuple[Position, ...]
     moves: tuple[Position, ...]
     observations: tuple[int, ...]
+    names: tuple[str, ...]
     starts: frozenset[int]
     goals: frozenset[int]
 
@@ -44,10 +45,12 @@ def maze_map(environment: "Environment[Any]") -> MazeMap | None:
     if not isinstance(environment, AbstractMaze):
         return None
     model = environment.model
+    observations = tuple(model.start_observation.argmax(axis=-1).tolist())
     return MazeMap(
         cells=environment.cells,
         moves=environment.moves,
-        observations=tuple(model.start_observation.argmax(axis=-1).tolist()),
+        observations=observations,
+        names=tuple(environment.observation_names[symbol] for symbol in observations),
         starts=frozenset(np.flatnonzero(model.start).tolist()),
         goals=frozenset(np.flatnonzero(model.terminal).tolist()),
     )
@@ -57,12 +60,14 @@ _WALL, _FLOOR, _START, _GOAL, _STAR = "#59636e", "#ffffff", "#e2eff9", "#fff3b8"
 _MARGIN = 0.25
 _AGENT_RADIUS = 0.25
 _PATH_STEPS = 40
+#: As many letters as fit into a cell of a maze of so many columns.
+_LONGEST_NAME, _MOST_NAMED_COLUMNS = 10, 6
 
 
 def draw_maze(axes: "Axes", environment: "Environment[Any]", episode: "Episode") -> None:
     """Cells with their observations, starts in blue, the goal starred; the agent and its path.
 
-    The arrow is the last action; red, if it ran into a wall.
+    Observations are named where there is room for it, else numbered. The arrow is the last action; red, if it ran into a wall.
     """
     maze = maze_map(environment)
     if maze is None:
@@ -83,14 +88,15 @@ def _draw_plan(axes: "Axes", maze: MazeMap) -> None:
 
     size = (maze.width + 2 * _MARGIN, maze.height + 2 * _MARGIN)
     axes.add_patch(Rectangle((-0.5 - _MARGIN, -0.5 - _MARGIN), *size, color=_WALL, lw=0))
+    longest = max(len(name) for name in maze.names)
+    named = maze.width <= _MOST_NAMED_COLUMNS and longest <= _LONGEST_NAME
+    labels = maze.names if named else [str(symbol) for symbol in maze.observations]
     for cell, (x, y) in enumerate(maze.cells):
         colour = _GOAL if cell in maze.goals else _START if cell in maze.starts else _FLOOR
         axes.add_patch(
             Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=colour, edgecolor="#c3c9d0", lw=0.6)
         )
-        axes.text(
-            x - 0.42, y + 0.42, str(maze.observations[cell]), fontsize=8, color=GREY, va="top"
-        )
+        axes.text(x - 0.42, y + 0.42, labels[cell], fontsize=8, color=GREY, va="top")
         if cell in maze.goals:
             axes.add_patch(Polygon(_star((x, y), 0.26), color=_STAR, lw=0, zorder=6))
 

@@ -12,6 +12,10 @@ SHORT = {
         ["--steps", "2000", "--num-states", "2"],
         "What it remembers, and what it does then",
     ),
+    "picture_of_a_memory": (
+        ["--steps", "2000", "--num-states", "2", "--seeds", "1", "--out", "memory.png"],
+        "and goes, on seeing",
+    ),
     "custom_environment": (["--steps", "1000"], "Mean return of 100 episodes"),
     "own_kernel": (["--steps", "1000"], "without memory it is 0"),
     "own_executor": (["--steps", "2000"], "report.html"),

@@ -67,7 +67,8 @@ _LONGEST_NAME, _MOST_NAMED_COLUMNS = 10, 6
 def draw_maze(axes: "Axes", environment: "Environment[Any]", episode: "Episode") -> None:
     """Cells with their observations, starts in blue, the goal starred; the agent and its path.
 
-    Observations are named where there is room for it, else numbered. The arrow is the last action; red, if it ran into a wall.
+    Observations are named where there is room for it, else numbered. The arrow is the last action;
+    red, if it ran into a wall.
     """
     maze = maze_map(environment)
     if maze is None:

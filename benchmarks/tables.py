@@ -1,0 +1,167 @@
+"""The tables of README and docs, made from what is in results/.
+
+    python benchmarks/tables.py            # write them into the pages
+    python benchmarks/tables.py --check    # only say which are not what results/ says
+
+In a page, a table stands between `<!-- table NAME -->` and `<!-- end -->`; what stands there is
+replaced. To add one, write a function from the folder of results to lines, and name it in TABLES.
+"""
+
+import argparse
+import csv
+import json
+import math
+import re
+import statistics
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+_MARK = re.compile(r"(<!-- table ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+Rows = list[dict[str, str]]
+
+
+def markdown(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [heading, ["---"] * len(heading), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def read(path: Path) -> Rows:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def thousands(steps: str) -> str:
+    return "never" if math.isinf(float(steps)) else f"{int(float(steps) / 1000 + 0.5)}k"
+
+
+def steps_to(share: str, results: Path) -> str:
+    """Median and worst of the steps to `share` percent, by environment and method."""
+    summary = read(results / "efficiency" / "tables" / "summary.csv")
+    labels = list(dict.fromkeys(row["label"] for row in summary))
+    cells: dict[str, dict[str, str]] = defaultdict(dict)
+    for row in summary:
+        median, worst = (thousands(row[f"steps_to_{share}_{of}"]) for of in ("median", "worst"))
+        reached, seeds = row[f"steps_to_{share}_seeds"], row["seeds"]
+        cell = median if median == worst == "never" else f"{median} / {worst}"
+        some = 0 < int(reached) < int(seeds)
+        cells[row["environment"]][row["label"]] = f"{cell} ({reached})" if some else cell
+    rows = [[name, *(found[label] for label in labels)] for name, found in cells.items()]
+    return markdown(["", *labels], rows)
+
+
+def popgym_easy(results: Path) -> str:
+    """Median and worst seed of the last evaluation, and of the one at 100,000 steps."""
+    runs: dict[str, dict[str, dict[str, Rows]]] = defaultdict(lambda: defaultdict(dict))
+    for row in read(results / "popgym" / "runs.csv"):
+        seeds = runs[row["environment"]][row["entry"]]
+        seeds.setdefault(row["seed"], []).append(row)
+    lines = []
+    for environment, entries in runs.items():
+        for entry, seeds in entries.items():
+            cells = []
+            for steps in (100_000, 400_000):
+                scores = [
+                    float(row["undiscounted_return"])
+                    for rows in seeds.values()
+                    for row in rows
+                    if int(row["due"]) == steps
+                ]
+                cell = f"{statistics.median(scores):.3f} / {min(scores):.3f}" if scores else ""
+                some = 0 < len(scores) < len(seeds)
+                cells.append(f"{cell} ({len(scores)})" if some else cell)
+            lines.append([environment.removeprefix("popgym-"), entry, str(len(seeds)), *cells])
+    return markdown(["task", "method", "seeds", "100,000 steps", "400,000 steps"], lines)
+
+
+def peers(results: Path) -> str:
+    sys.path.insert(0, str(ROOT / "benchmarks" / "peers"))
+    import recurrent_ppo
+
+    return recurrent_ppo.table(results / "peers") + "\n"
+
+
+def real_actions(results: Path) -> str:
+    """Median and worst seed of the last evaluation and of the best one."""
+    lines = []
+    for path in sorted((results / "real-actions").glob("*/*/metrics.csv")):
+        curves: dict[str, list[float]] = defaultdict(list)
+        for row in read(path):
+            curves[row["seed"]].append(float(row["undiscounted_return"]))
+        ends = [curve[-1] for curve in curves.values()]
+        highest = [max(curve) for curve in curves.values()]
+        cells = [f"{statistics.median(some):.4g} / {min(some):.4g}" for some in (ends, highest)]
+        lines.append([path.parts[-3], path.parts[-2], str(len(curves)), *cells])
+    return markdown(["task", "method", "seeds", "last evaluation", "best evaluation"], lines)
+
+
+def probes(results: Path) -> str:
+    rows = json.loads((results / "probes.json").read_text())
+    return markdown(
+        ["", "method", "steps", "optimum", "without memory", "median", "worst", "solved"],
+        [
+            [
+                row["probe"],
+                row["method"],
+                f"{row['steps']:,}",
+                f"{row['optimum']:g}",
+                f"{row['without memory']:g}",
+                f"{row['median']:.4g}",
+                f"{row['worst']:.4g}",
+                f"{row['solved']} of {row['seeds']}",
+            ]
+            for row in rows
+        ],
+    )
+
+
+TABLES: dict[str, Callable[[Path], str]] = {
+    "steps-to-90": lambda results: steps_to("90", results),
+    "steps-to-95": lambda results: steps_to("95", results),
+    "popgym-easy": popgym_easy,
+    "peers": peers,
+    "real-actions": real_actions,
+    "probes": probes,
+}
+
+
+def rewritten(page: str, results: Path) -> str:
+    """The page with its tables made anew."""
+
+    def table(match: re.Match[str]) -> str:
+        name = match[2]
+        if name not in TABLES:
+            raise ValueError(f"a table is one of {', '.join(TABLES)}, got {name!r}")
+        return f"{match[1]}\n{TABLES[name](results)}\n{match[3]}"
+
+    return _MARK.sub(table, page)
+
+
+def stale_pages(root: Path, *, write: bool = False) -> list[Path]:
+    """Pages that do not say what results/ says; with `write` they do afterwards."""
+    stale = []
+    for path in [root / "README.md", *sorted((root / "docs").rglob("*.md"))]:
+        page = path.read_text()
+        current = rewritten(page, root / "results")
+        if current != page:
+            stale.append(path.relative_to(root))
+            if write:
+                path.write_text(current)
+    return stale
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Make the tables of README and docs.")
+    parser.add_argument("--check", action="store_true", help="fail where one differs")
+    check = parser.parse_args().check
+    stale = stale_pages(ROOT, write=not check)
+    for page in stale:
+        print(f"{page}: {'not what results/ says' if check else 'written anew'}")
+    sys.exit(1 if check and stale else 0)
+
+
+if __name__ == "__main__":
+    main()

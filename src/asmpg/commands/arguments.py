@@ -52,13 +52,17 @@ class Train:
     """Folder of the run; runs/ENVIRONMENT-METHOD if left out."""
     resume: Annotated[Path | None, _value("RUN")] = None
     """Resume the run in this folder; options must be its own, or be left out, but for more
-    steps."""
+    steps, --stop-at and --patience."""
     evaluate_every: _OwnInteger = None
     """Environment steps between two evaluations."""
     evaluation_episodes: Annotated[int | None, _option("INT", "100")] = None
     """Fresh episodes in each evaluation."""
     greedy: bool = False
     """Evaluate with the most probable agent states and actions."""
+    stop_at: Annotated[float | None, _value("SCORE")] = None
+    """Stop a seed once an evaluation of it scores so much; the run ends when all seeds have."""
+    patience: Annotated[int | None, _value("EVALUATIONS")] = None
+    """Stop a seed once so many of its evaluations in a row brought no new best score."""
     tensorboard: bool = False
     """Write logs for TensorBoard into the folder of the run."""
     quiet: _Quiet = False

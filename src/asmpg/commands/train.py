@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from asmpg._support.checks import shown
+from asmpg._support.words import counted
 from asmpg.commands._options import read_options, read_seeds
 from asmpg.environments import registered_names
 from asmpg.runs import RunConfig, RunFolder
@@ -40,10 +41,12 @@ def show(**options: Any) -> None:
         folder = RunFolder(given["resume"])
         config, out = folder.config, folder.path
         asked = {n: value for n, value in given.items() if n not in _WITH_RESUME}
+        changed = {name: asked.pop(name) for name in ("stop_at", "patience") if name in asked}
         if asked.get("steps", 0) > config.steps:
-            config = dataclasses.replace(config, steps=asked.pop("steps"))
+            changed["steps"] = asked.pop("steps")
+        config = dataclasses.replace(config, **changed)
         _check_same(folder, asked)
-        if config is folder.config and folder.finished():
+        if config == folder.config and folder.finished():
             print(f"{folder.path} is finished: nothing left to do, unless with more --steps")
             return
     else:
@@ -145,7 +148,22 @@ def _train(config: RunConfig, out: Path, given: Mapping[str, Any]) -> None:
         error = values.std(ddof=1) / math.sqrt(len(values))
         found += f" ± {error:.2g} (mean and standard error of {len(values)} seeds)"
     print(f"At the last evaluation: {score.label} {found}")
+    for line in _early_stops(config, out):
+        print(line)
     print(f"The run is in {out}; draw it with: asmpg plot {out}")
+
+
+def _early_stops(config: RunConfig, out: Path) -> Iterator[str]:
+    """Which seeds stopped before their last step, by the rule that made them."""
+    statuses = {seed: RunFolder(out).status(seed) for seed in config.seeds}
+    told = {
+        "stop_at": f"stopped at a score of {config.stop_at}",
+        "patience": f"stopped after {config.patience} evaluations without a new best score",
+    }
+    for rule, what in told.items():
+        seeds = [seed for seed, status in statuses.items() if status.stopped == rule]
+        if seeds:
+            yield f"{len(seeds)} of {counted(len(statuses), 'seed')} {what}"
 
 
 def _repeat_exactly_on_gpus() -> None:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Literal, cast
 
-from asmpg._support.checks import check_integer, check_one_of, shown
+from asmpg._support.checks import check_integer, check_number, check_one_of, shown
 from asmpg.environments import Environment, make, registered_names
 from asmpg.interop import Interface, ResolvedEnvironment, is_on_host, own_name, resolve
 from asmpg.methods import PAPER_SEEDS, PRESETS, Method, Preset, preset_name
@@ -43,6 +43,11 @@ class RunConfig:
     if `greedy`. Where environments are stepped on the host, which is slow, the defaults are ten
     evaluations of 30 episodes after the first one.
 
+    A seed stops early once an evaluation of it scores `stop_at` or more, or the last `patience`
+    evaluations of it brought no new best score. The score is what the environment declares, reward
+    per step or undiscounted return. Every seed is judged by its own evaluations, and a run is
+    finished when all have stopped or done their steps.
+
     `environment` is whatever `learn` takes: one of ours by name, a Gymnasium id, stepped on the
     host with the given `vectorization`, or an object. `method` is a name or a method of your own.
     Options go with names. A run on disk records the `interface` of its environment, so that its
@@ -62,6 +67,8 @@ class RunConfig:
     evaluate_every: int = _OF_THE_METHOD
     evaluation_episodes: int = _OF_THE_METHOD
     greedy: bool = False
+    stop_at: float | None = None
+    patience: int | None = None
     vectorization: Literal["sync", "async"] = "sync"
     interface: Interface | None = None
     method_by_name: bool = True
@@ -100,6 +107,10 @@ class RunConfig:
         check_integer("evaluation_episodes", self.evaluation_episodes, low=1, high=_MOST_EPISODES)
         _check_kind("greedy", self.greedy, bool, "True or False")
         _check_kind("method_by_name", self.method_by_name, bool, "True or False")
+        if self.stop_at is not None:
+            check_number("stop_at", self.stop_at)
+        if self.patience is not None:
+            check_integer("patience", self.patience, low=1)
         check_one_of("vectorization", self.vectorization, ("sync", "async"))
 
     def _check_method(self) -> Preset:
@@ -231,7 +242,8 @@ class RunConfig:
 
     def finished(self, status: SeedStatus) -> bool:
         """Whether a seed has had its last evaluation."""
-        return status.evaluations > 0 and status.steps >= self.steps
+        done = status.stopped is not None or status.steps >= self.steps
+        return status.evaluations > 0 and done
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it, the method's options in full."""
@@ -245,6 +257,9 @@ class RunConfig:
         if not isinstance(self.environment, str):
             rebuilds = self._rebuilds_environment()
             config["environment_options"] = self.environment.options() if rebuilds else {}
+        for name in ("stop_at", "patience"):
+            if config[name] is None:
+                del config[name]
         if by_name:
             del config["method_by_name"]
         else:

@@ -81,12 +81,13 @@ class RunFolder:
             raise ValueError(_taken(cls(path), config))
         return cls(path)
 
-    def extend(self, steps: int) -> None:
-        """Make the run one of so many steps, more than it has; training then resumes."""
-        if steps <= self.config.steps:
-            raise ValueError(f"steps must be more than the {self.config.steps} of the run")
-        config = dataclasses.replace(self.config, steps=steps)
-        earlier = (*self._earlier_steps, self.config.steps)
+    def change_end(self, steps: int, stop_at: float | None, patience: int | None) -> None:
+        """Change when the run ends, after so many steps or more; training then resumes."""
+        if steps < self.config.steps:
+            raise ValueError(f"steps must be at least the {self.config.steps} of the run")
+        config = dataclasses.replace(self.config, steps=steps, stop_at=stop_at, patience=patience)
+        more = (self.config.steps,) if steps > self.config.steps else ()
+        earlier = (*self._earlier_steps, *more)
         with _locked(self.path):
             _write_config(self.path, config, earlier)
         self.config, self._earlier_steps = config, earlier
@@ -323,3 +324,5 @@ def _check_kind(name: str, value: Any, kind: Any) -> None:
         check_integer(name, value, low=0)
     elif kind == float | None and value is not None:
         check_number(name, value)
+    elif kind == str | None and not isinstance(value, str | None):
+        raise ValueError(f"{name} must be text or null, got {value!r}")

@@ -16,6 +16,7 @@ class SeedStatus:
 
     A value is the return that is optimised: exact where that is known, else the mean over the
     episodes of the evaluation. `proven` is the largest that an evaluation showed beyond its noise.
+    A seed that `stopped` before its last step has the option's name that made it stop here.
     """
 
     evaluations: int = 0
@@ -25,6 +26,7 @@ class SeedStatus:
     best_steps: int = 0
     best_value: float | None = None
     proven: float | None = None
+    stopped: str | None = None
 
     def after(self, steps: int, value: float, error: float) -> "SeedStatus":
         """One evaluation later, which found `value` with standard error `error`.

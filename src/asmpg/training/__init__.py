@@ -19,3 +19,4 @@ from asmpg.training._program import start_seed as start_seed
 from asmpg.training._progress import Progress as Progress
 from asmpg.training._result import TrainingResult as TrainingResult
 from asmpg.training._seed_batches import Seat as Seat
+from asmpg.training._stopping import StopRule as StopRule

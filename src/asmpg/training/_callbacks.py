@@ -47,8 +47,11 @@ class Callback:
     def on_compiled(self, seconds: float) -> None:
         """The program was compiled; environment steps begin."""
 
-    def on_evaluation(self, seed: int, row: Row) -> None:
-        """A seed was evaluated."""
+    def on_evaluation(self, seed: int, row: Row) -> bool | None:
+        """A seed was evaluated. Return `False` to stop training: the rest of the run is left out.
+
+        Evaluations that are under way are finished, and heard of; a run on disk can be resumed.
+        """
 
     def on_end(self, error: BaseException | None) -> None:
         """Training is over: all done, or stopped by `error`."""
@@ -72,9 +75,11 @@ class Callbacks(Callback):
         for callback in self._callbacks:
             callback.on_compiled(seconds)
 
-    def on_evaluation(self, seed: int, row: Row) -> None:
-        for callback in self._callbacks:
-            callback.on_evaluation(seed, row)
+    def on_evaluation(self, seed: int, row: Row) -> bool:
+        """Pass it on to all; `False` if one of them says so."""
+        # Not identity: numpy has a False of its own.
+        said = [callback.on_evaluation(seed, row) for callback in self._callbacks]
+        return all(answer is None or bool(answer) for answer in said)
 
     def on_end(self, error: BaseException | None) -> None:
         """Pass it on, the last one first."""

@@ -26,6 +26,8 @@ def learn(
     evaluate_every: int | None = None,
     evaluation_episodes: int | None = None,
     greedy: bool = False,
+    stop_at: float | None = None,
+    patience: int | None = None,
     vectorization: Literal["sync", "async"] = "sync",
     step_timeout: float | None = None,
     environment_options: Mapping[str, Any] | None = None,
@@ -47,11 +49,15 @@ def learn(
         out: Folder of the run; without one, everything stays in memory. The runs of several methods
             are in folders `0`, `1` and so on in it.
         resume: Resume the run in `out`.
-        callbacks: Who listens: see `asmpg.Callback`.
+        callbacks: Who listens, and may stop training by returning `False`: see `asmpg.Callback`.
         progress: Show progress on standard error.
         evaluate_every: Steps between evaluations: the method's, or on the host a tenth of `steps`.
         evaluation_episodes: Episodes in each evaluation: 100, or on the host 30.
         greedy: Evaluate with the most probable agent states and actions.
+        stop_at: A seed stops once an evaluation scores so much (the score that progress shows:
+            reward per step where the environment says so, else the undiscounted return). With
+            several seeds, training is over when all have stopped.
+        patience: A seed stops once so many of its evaluations in a row brought no new best score.
         vectorization: Step Gymnasium environments in this process, or each in its own.
         step_timeout: Seconds that one step of all Gymnasium environments, resets included, may take
             before the run ends with a `TrainingError`; no limit by default. It changes nothing
@@ -78,6 +84,8 @@ def learn(
             method=each,
             seeds=default_seeds(seeds) if isinstance(seeds, int) else tuple(seeds),
             greedy=greedy,
+            stop_at=stop_at,
+            patience=patience,
             vectorization=vectorization,
             **given,
         )

@@ -35,6 +35,7 @@ from asmpg.training._program import Program, SeedState, build_program, seed_shap
 from asmpg.training._progress import Progress
 from asmpg.training._result import TrainingResult
 from asmpg.training._seed_batches import Chunk, CompiledSeed, Seat, SeedBatch, StackedSeeds
+from asmpg.training._stopping import StopRule
 
 #: How often, in seconds, the loop looks whether somebody asked to stop.
 _PATIENCE = 0.2
@@ -56,10 +57,12 @@ def train(
 
     With `resume`, the run in `out` resumes from its checkpoints, and ends bit for bit as if it had
     never stopped. With more `steps` than it had, it continues up to those: schedules then
-    follow the share of the longer run. On CPUs each seed runs on its own, as many at a time as
-    there are cores, so its results do not depend, in any bit, on the seeds beside it or on the
-    number of cores; on other devices all seeds run in one program, and their number may change the
-    last bits. GPUs repeat themselves, and so resume, bit for bit only with the environment variable
+    follow the share of the longer run. `stop_at` and `patience` may be others than it had.
+
+    On CPUs each seed runs on its own, as many at a time as there are cores, so its results do not
+    depend, in any bit, on the seeds beside it or on the number of cores; on other devices all seeds
+    run in one program, and their number may change the last bits. GPUs repeat themselves, and so
+    resume, bit for bit only with the environment variable
     `XLA_FLAGS=--xla_gpu_deterministic_ops=true`, at some cost in speed; the command line sets it.
 
     `progress` is shown on standard error, unless one of the `callbacks` does.
@@ -111,7 +114,8 @@ def train_together(
             folder = _open(out, recorded, resume=resume)
             if folder:
                 locks.enter_context(folder.locked())
-            runs.append(_Run.restored(recorded, program, folder, callbacks, starts or {}))
+            rule = StopRule(recorded, score_of(resolved.environment))
+            runs.append(_Run.restored(recorded, program, folder, callbacks, starts or {}, rule))
         if any(not run.finished for run in runs):
             _train(runs, resolved)
         return [run.result() for run in runs]
@@ -127,7 +131,10 @@ class _Run:
     saved: dict[int, SavedSeed]
     rows: list[Row]
     writer: MetricsWriter | None
-    listeners: Callback
+    listeners: Callbacks
+    rule: StopRule
+    #: Whether a callback has asked to stop.
+    stopped: bool = False
 
     @classmethod
     def restored(
@@ -137,12 +144,18 @@ class _Run:
         folder: RunFolder | None,
         callbacks: Iterable[Callback],
         starts: Mapping[int, SeedState],
+        rule: StopRule,
     ) -> "_Run":
         saved, rows = folder.restore(seed_shapes(program)) if folder else ({}, [])
+        # By the rule as it is now, which may be another than the one they were trained by.
+        for row in rows:
+            known = saved[int(row["seed"])]
+            status = dataclasses.replace(known.status, stopped=rule.after(row))
+            saved[int(row["seed"])] = dataclasses.replace(known, status=status)
         begun = {seed: SavedSeed(state, state, SeedStatus()) for seed, state in starts.items()}
         saved = begun | saved
         writer = folder.writer(rows) if folder else None
-        return cls(config, program, folder, saved, rows, writer, Callbacks(callbacks))
+        return cls(config, program, folder, saved, rows, writer, Callbacks(callbacks), rule)
 
     @property
     def finished(self) -> bool:
@@ -156,13 +169,15 @@ class _Run:
         self.rows.append(row)
         if self.writer is not None:
             self.writer.append(row)
-        self.listeners.on_evaluation(int(row["seed"]), row)
+        if not self.listeners.on_evaluation(int(row["seed"]), row):
+            self.stopped = True
         objective = self.program.objective
         if math.isnan(row[f"exact_{objective}"]):
             value, error = row[f"{objective}_return"], row["standard_error"]
         else:
             value, error = row[f"exact_{objective}"], 0.0
-        return status.after(int(row["steps"]), value, error)
+        status = status.after(int(row["steps"]), value, error)
+        return dataclasses.replace(status, stopped=self.rule.after(row))
 
     def end(self) -> None:
         """Put the rows in order."""
@@ -223,7 +238,10 @@ class _Loop:
         self.began = time.monotonic() - max(spent, default=0.0)
 
     def run(self) -> BaseException | None:
-        """Run to the end, or until something ends it early: that is returned, chunks finished."""
+        """Run to the end, or until something ends it early, chunks finished.
+
+        What it was is returned, unless a callback has asked for it.
+        """
         problem: BaseException | None = None
         together = max(batch.together for batch in self.batches) or len(self.batches)
         workers = min(available_cores(), together)
@@ -236,18 +254,23 @@ class _Loop:
                 for future in done:
                     batch = running.pop(future)
                     problem = self._finish_chunk(batch, future) or problem
-                    if problem is None and not self._unfinished(batch):
+                    ends = problem is not None or self._stopped()
+                    if not ends and not self._unfinished(batch):
                         batch.close()
                         batch = waiting.pop(0) if waiting else None
-                    if problem is None and batch is not None:
+                    if not ends and batch is not None:
                         running[self._submit(pool, batch)] = batch
                 if interrupt.requested:
                     problem = problem or KeyboardInterrupt()
-                if problem is not None:
+                if problem is not None or self._stopped():
                     running = {future: running[future] for future in running if not future.cancel()}
                 elif self.checkpointer is not None:
                     self.checkpointer.write_if_due()
         return problem
+
+    def _stopped(self) -> bool:
+        """Whether a callback has asked to stop: all runs then do."""
+        return any(run.stopped for run in self.runs)
 
     def _config(self, seat: Seat) -> RunConfig:
         return self.runs[seat.run].config
@@ -317,13 +340,17 @@ def _open(out: str | Path | None, config: RunConfig, *, resume: bool) -> RunFold
     if out is None or not resume:
         return None if out is None else RunFolder.create(out, config)
     folder = RunFolder(out)
-    more = config.steps > folder.config.steps
-    compared = dataclasses.replace(config, steps=folder.config.steps) if more else config
-    differences = compared.differences(folder.config)
+    before = folder.config
+    end = {
+        "steps": max(config.steps, before.steps),
+        "stop_at": config.stop_at,
+        "patience": config.patience,
+    }
+    differences = config.differences(dataclasses.replace(before, **end))
     if differences:
         raise ValueError(f"{out} holds a run of another configuration: {'; '.join(differences)}")
-    if more:
-        folder.extend(config.steps)
+    if any(getattr(before, name) != value for name, value in end.items()):
+        folder.change_end(**end)
     return folder
 
 

@@ -31,7 +31,11 @@ class TrainingResult:
             own = self.config.method if isinstance(self.config.method, Method) else None
             agent = load(self.folder, seed=seed, which=which, method=own)
         else:
-            statuses = {known: saved.status for known, saved in self.seeds.items()}
+            statuses = {
+                known: saved.status
+                for known, saved in self.seeds.items()
+                if saved.status.evaluations
+            }
             saved = self.seeds[chosen_seed(statuses, seed, run="the run", which=which)]
             state = saved.best if which == "best" else saved.last
             arrays = jax.tree.map(lambda leaf: jnp.asarray(leaf) if is_array(leaf) else leaf, state)

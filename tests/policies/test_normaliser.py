@@ -82,5 +82,5 @@ def test_what_was_seen_is_learned_with_saved_and_then_left_alone(tmp_path):
             one.predict(observations, deterministic=True)[0].tolist() for one in (agent, again)
         ]
         assert found == [[0, 1], [0, 1]]
-    learned = [leaf for leaf in jax.tree.leaves(agent._learned) if leaf.shape == (1,)]
+    learned = [leaf for leaf in jax.tree.leaves(agent.learned) if leaf.shape == (1,)]
     assert any(abs(float(leaf[0]) - 5001.5) < 0.2 for leaf in learned)

@@ -214,7 +214,7 @@ class _Acts:
     def __init__(self, path: Path):
         self.path = path
         self.recipe = read_recipe(path).to_dict()
-        self.like = jax.eval_shape(lambda: load(path)._learned)
+        self.like = jax.eval_shape(lambda: load(path).learned)
 
     def read(self) -> Any:
         recipe = read_recipe(self.path)

@@ -27,7 +27,7 @@ from asmpg.agents.machine import Machine, Setting
 from asmpg.agents.machine.exports import network_of, write_network
 from asmpg.environments import Environment, Space
 from asmpg.experience import StepInputs, act_together
-from asmpg.interop import resolve
+from asmpg.interop import Interface, resolve
 from asmpg.policies import Actor, ASMPolicy, FilteredPolicy, HistoryPolicy, actor
 from asmpg.runs import RunConfig, save_checkpoint
 
@@ -63,11 +63,13 @@ class Agent:
         seed: int = 0,
         recipe: Recipe | None = None,
         learned: Any = None,
+        learner: Any = None,
     ):
         """`make_actor(greedy)` plays; `policy` can be looked into, where it is an ASM policy.
 
         `recipe` and `learned` are what `save` writes; the observations that the recipe's interface
-        reads are those that the agent takes.
+        reads are those that the agent takes. Training goes on with `learner`, or with `learned`
+        alone.
         """
         self._actors = {greedy: make_actor(greedy) for greedy in (False, True)}
         self.observation_space = observation_space
@@ -75,7 +77,9 @@ class Agent:
         #: The run that the agent is from, where `learn` or `train` has just made it.
         self.result: TrainingResult | None = None
         self._origin = Origin(recipe, self._actors[False].head.space)
-        self._learned = learned
+        #: What acts; the rest of what training would go on with is in `learner`, if it is known.
+        self.learned = learned
+        self.learner = learner
         self._empty_memory = jax.eval_shape(self._actors[False].start, jax.random.key(0))
         self.seed(seed)
 
@@ -258,7 +262,7 @@ class Agent:
         recipe = self._origin.recipe
         if recipe is None:
             raise ValueError("only an agent from training can be saved, not one made of a policy")
-        save_checkpoint(path, self._learned, recipe.to_dict())
+        save_checkpoint(path, self.learned, recipe.to_dict())
 
     def _setting(self, given: Any, discount: float, episodes: int | None) -> Setting | None:
         """Where the agent plays; `None` if that is not known."""
@@ -281,11 +285,17 @@ class Agent:
         return None if recipe is None else recipe.config
 
     @property
+    def interface(self) -> Interface | None:
+        """Name, spaces and time limit of the environment it was trained in, if it was."""
+        recipe = self._origin.recipe
+        return None if recipe is None else recipe.interface
+
+    @property
     def history_policy(self) -> HistoryPolicy | None:
         """Its distributions of actions along histories; `None` where rewards matter, too."""
         if self.policy is not None:
             return FilteredPolicy(self.policy)
-        return self._learned if isinstance(self._learned, HistoryPolicy) else None
+        return self.learned if isinstance(self.learned, HistoryPolicy) else None
 
     @property
     def num_actions(self) -> int:

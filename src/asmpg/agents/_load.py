@@ -52,7 +52,7 @@ def load(
 def load_learner(
     folder: RunFolder, method: Method[Any], seed: int, which: Which
 ) -> tuple[Interface, Any]:
-    """What acts of a seed's learner, in one that lacks the rest, and what it acts in."""
+    """The learner of a seed, and what it acts in."""
     interface = folder.config.interface
     if interface is None:
         raise CheckpointError(
@@ -62,13 +62,14 @@ def load_learner(
     with naming(folder.path / "config.json"):
         _check_sizes(method, interface, folder.checkpoint_path(seed, which))
         blank = _blank_learner(method, interface)
-    part, within = getattr(blank, method.learned), f"learner/{method.learned}/"
-    learned = folder.load_part(part, seed, which, within=within)
-    return interface, _with_learned(method, blank, learned)
+    return interface, folder.load_part(blank, seed, which, within="learner/")
 
 
-def agent_of(config: RunConfig, interface: Interface, learner: Any) -> Agent:
-    """What `learner` has learned in a run, as an agent."""
+def agent_of(config: RunConfig, interface: Interface, learner: Any, *, whole: bool = True) -> Agent:
+    """What `learner` has learned in a run, as an agent.
+
+    If it is not `whole`, it has arrays where it acts, and shapes in the place of the others.
+    """
     method = config.make_method()
     return Agent(
         lambda greedy: method.actor(learner, greedy=greedy),
@@ -76,6 +77,7 @@ def agent_of(config: RunConfig, interface: Interface, learner: Any) -> Agent:
         policy=method.kernels(learner),
         recipe=Recipe(config, interface),
         learned=getattr(learner, method.learned),
+        learner=learner if whole else None,
     )
 
 
@@ -89,7 +91,8 @@ def _load_file(path: Path, seed: int | None, method: Method[Any] | None) -> Agen
         _check_sizes(made, recipe.interface, path)
         blank = _blank_learner(made, recipe.interface)
     learned, _ = load_checkpoint(path, getattr(blank, made.learned))
-    return agent_of(config, recipe.interface, _with_learned(made, blank, learned))
+    learner = eqx.tree_at(lambda learner: getattr(learner, made.learned), blank, learned)
+    return agent_of(config, recipe.interface, learner, whole=False)
 
 
 def read_recipe(path: Path) -> Recipe:
@@ -105,10 +108,6 @@ def read_recipe(path: Path) -> Recipe:
 def _blank_learner(method: Method[Any], interface: Interface) -> Any:
     """A learner with shapes in the place of its arrays."""
     return eqx.filter_eval_shape(method.initialise, interface, jax.random.key(0))
-
-
-def _with_learned(method: Method[Any], learner: Any, learned: Any) -> Any:
-    return eqx.tree_at(lambda learner: getattr(learner, method.learned), learner, learned)
 
 
 def _check_sizes(method: Method[Any], interface: Interface, path: Path) -> None:

@@ -89,6 +89,15 @@ class Method(eqx.Module, Generic[LearnerState]):
         Schedules follow `progress`, the share of the run that is done.
         """
 
+    def continued(self, fresh: LearnerState, earlier: LearnerState) -> LearnerState:
+        """What `earlier` has learned, at the start of a run whose learner would be `fresh`."""
+        del fresh
+        return earlier
+
+    def with_learned(self, fresh: LearnerState, learned: Any) -> LearnerState:
+        """A `fresh` learner that starts with what another has learned, the part that acts."""
+        return eqx.tree_at(lambda learner: getattr(learner, self.learned), fresh, learned)
+
     def kernels(self, learner: LearnerState) -> ASMPolicy | None:
         """The agent-state policy that has been learned; `None` if it is of another kind."""
         del learner

@@ -160,6 +160,15 @@ class RunFolder:
             folder.mkdir(exist_ok=True)
         save_checkpoint(path, state, {"seed": seed, "rows": digest, **dataclasses.asdict(status)})
 
+    def save_start(self, seed: int, state: Any) -> None:
+        """Write the state that `seed` starts from, where that is not a fresh one."""
+        path = self._start_path(seed)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        save_checkpoint(path, state, {"seed": seed})
+
+    def _start_path(self, seed: int) -> Path:
+        return self.path / "checkpoints" / f"seed-{seed}" / "start.npz"
+
     def load(self, like: Any, seed: int, which: Which) -> tuple[Any, SeedStatus]:
         """Read a checkpoint into the shape of `like`."""
         return self._load(like, seed, which)[:2]
@@ -185,6 +194,9 @@ class RunFolder:
         saved, kept = {}, []
         for seed in self.config.seeds:
             if not self.checkpoint_path(seed, "last").exists():
+                if self._start_path(seed).exists():
+                    state, _ = load_checkpoint(self._start_path(seed), like)
+                    saved[seed] = SavedSeed(state, state, SeedStatus())
                 continue
             last, status, digest = self._load(like, seed, "last")
             best, at_best, best_digest = self._load(like, seed, "best")

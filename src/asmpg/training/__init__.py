@@ -4,6 +4,7 @@ from asmpg.training._callbacks import Callback as Callback
 from asmpg.training._callbacks import Score as Score
 from asmpg.training._callbacks import TensorBoardLogger as TensorBoardLogger
 from asmpg.training._callbacks import score_of as score_of
+from asmpg.training._continue import starting_from as starting_from
 from asmpg.training._evaluate import episode_statistics as episode_statistics
 from asmpg.training._evaluate import evaluate as evaluate
 from asmpg.training._host_seed import HostSeed as HostSeed

@@ -7,17 +7,21 @@ from typing import Any, Literal
 import jax
 
 from asmpg._support.compile_cache import use_compile_cache
-from asmpg.methods import Method, with_array_numbers
+from asmpg.agents import Agent
+from asmpg.methods import ASMPPO, Method, with_array_numbers
 from asmpg.runs import RunConfig, default_seeds
 from asmpg.training._callbacks import Callback
+from asmpg.training._continue import check_start, starting_from
 from asmpg.training._loop import train_together, with_progress
+from asmpg.training._program import build_program
 
 
 def learn(
-    method: Method[Any] | Sequence[Method[Any]],
-    environment: Any,
+    method: Any,
+    environment: Any = None,
     *,
     steps: int | None = None,
+    start: Agent | None = None,
     seeds: int | Sequence[int] = 1,
     out: str | Path | None = None,
     resume: bool = False,
@@ -40,11 +44,15 @@ def learn(
     Args:
         method: What learns, say `asmpg.ASMPPO(num_states=8)`; `method.learn(...)` is the same. A
             list of methods that differ in numbers only is one compiled program, and they are
-            trained side by side.
+            trained side by side. It may be left out, `asmpg.learn("CheeseMaze")`: it is then that
+            of `start`, or `asmpg.ASMPPO()`.
         environment: One of ours by name, or an `Environment`, or an object in the style of gymnax:
             compiled. A Gymnasium id, a Gymnasium environment (which is copied), or a function that
             makes one or makes a vector environment: stepped on the host.
         steps: Environment steps of each seed; by default the method's: 150,000 for PPO.
+        start: An agent to train on from, of the same kind, in the same or another environment with
+            the same spaces. Its policy, critic and optimisers are taken over, as far as it has
+            them: one from a file has its policy only. Steps count from 0, and schedules begin anew.
         seeds: How many seeds, or which. With several the agent is that of the one that scores best.
         out: Folder of the run; without one, everything stays in memory. The runs of several methods
             are in folders `0`, `1` and so on in it.
@@ -68,6 +76,12 @@ def learn(
         The agent, or one for each method. The whole run is its `result`, with the metrics of all
         evaluations and the agents of the other seeds.
     """
+    if start is not None:
+        check_start(start)
+    if environment is None:
+        known = None if start is None else start.config
+        environment = method
+        method = ASMPPO() if known is None else known.make_method()
     methods = [method] if isinstance(method, Method) else list(method)
     _check_alike(methods)
     use_compile_cache()
@@ -93,12 +107,17 @@ def learn(
     ]
     alone = isinstance(method, Method)
     outs = [out if out is None or alone else Path(out) / str(n) for n in range(len(methods))]
+    resolved = configs[0].resolve().with_step_timeout(step_timeout)
+    starts = {}
+    if start is not None:
+        starts = starting_from(start, build_program(configs[0], resolved), configs[0].seeds)
     results = train_together(
         configs,
-        configs[0].resolve().with_step_timeout(step_timeout),
+        resolved,
         outs,
         resume=resume,
         callbacks=with_progress(callbacks, progress),
+        starts=starts,
     )
     agents = [result.agent() for result in results]
     return agents[0] if alone else agents

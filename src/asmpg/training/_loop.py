@@ -147,13 +147,16 @@ class _Run:
         rule: StopRule,
     ) -> "_Run":
         saved, rows = folder.restore(seed_shapes(program)) if folder else ({}, [])
+        for seed, state in starts.items():
+            if seed not in saved:
+                saved[seed] = SavedSeed(state, state, SeedStatus())
+                if folder:
+                    folder.save_start(seed, state)
         # By the rule as it is now, which may be another than the one they were trained by.
         for row in rows:
             known = saved[int(row["seed"])]
             status = dataclasses.replace(known.status, stopped=rule.after(row))
             saved[int(row["seed"])] = dataclasses.replace(known, status=status)
-        begun = {seed: SavedSeed(state, state, SeedStatus()) for seed, state in starts.items()}
-        saved = begun | saved
         writer = folder.writer(rows) if folder else None
         return cls(config, program, folder, saved, rows, writer, Callbacks(callbacks), rule)
 

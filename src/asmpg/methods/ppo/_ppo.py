@@ -199,6 +199,15 @@ class PPO(Method[PPOLearner]):
             jnp.zeros((), jnp.int32),
         )
 
+    def continued(self, fresh: PPOLearner, earlier: PPOLearner) -> PPOLearner:
+        """All but what the critic remembers of episodes that were left."""
+        return eqx.tree_at(lambda learner: learner.critic_memory, earlier, fresh.critic_memory)
+
+    def with_learned(self, fresh: PPOLearner, learned: HistoryPolicy) -> PPOLearner:
+        return eqx.tree_at(
+            lambda learner: (learner.trained.policy, learner.average), fresh, (learned, learned)
+        )
+
     def actor(
         self, learner: PPOLearner, *, training: bool = False, greedy: bool = False
     ) -> Actor[Any]:

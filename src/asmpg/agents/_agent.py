@@ -13,6 +13,7 @@ from jaxtyping import Array, Float, Shaped
 from numpy.typing import ArrayLike
 
 from asmpg._support.checks import check_integer, check_number
+from asmpg._support.words import counted
 from asmpg.agents import _kernels
 from asmpg.agents._arguments import (
     Observation,
@@ -22,12 +23,13 @@ from asmpg.agents._arguments import (
     reward_batch,
     start_batch,
 )
+from asmpg.agents._evaluation import MOST_EPISODES, Evaluation, play_fresh_episodes
 from asmpg.agents._recipe import Origin, Recipe
 from asmpg.agents.machine import Machine, Setting
 from asmpg.agents.machine.exports import network_of, write_network
 from asmpg.environments import Environment, Space
 from asmpg.experience import StepInputs, act_together
-from asmpg.interop import Interface, resolve
+from asmpg.interop import Interface, ResolvedEnvironment, resolve
 from asmpg.policies import Actor, ASMPolicy, FilteredPolicy, HistoryPolicy, actor
 from asmpg.runs import RunConfig, save_checkpoint
 
@@ -232,6 +234,41 @@ class Agent:
             cases=cases,
         )
 
+    def evaluate(
+        self,
+        environment: Any = None,
+        *,
+        episodes: int = 100,
+        deterministic: bool = False,
+        seed: int = 0,
+    ) -> Evaluation:
+        """Play fresh episodes, and measure what they return.
+
+        Args:
+            environment: Where: whatever `learn` takes; by default that of the run, if it can be
+                made again.
+            episodes: How many.
+            deterministic: Take the most probable agent states and actions, as in `predict`.
+            seed: The same seed, the same episodes, if the environment draws by its seed alone.
+
+        Returns:
+            Its `mean` and `standard_error`, the `returns` and `lengths` of the episodes.
+
+        >>> agent.evaluate("CheeseMaze", episodes=1000).mean
+        """
+        check_integer("episodes", episodes, low=1, high=MOST_EPISODES)
+        check_integer("seed", seed, low=0)
+        resolved = self._resolved(environment)
+        if resolved is None:
+            raise ValueError(
+                "environment must be given: that of this agent cannot be made again from its name"
+            )
+        actor = self._actors[bool(deterministic)]
+        _, returns, lengths = play_fresh_episodes(
+            resolved, actor, episodes=episodes, seed=seed, discount=1.0
+        )
+        return Evaluation(returns, lengths)
+
     def export(self, path: str | os.PathLike[str], *, deterministic: bool = True) -> None:
         """Write the policy in another language, by how `path` ends.
 
@@ -266,17 +303,41 @@ class Agent:
 
     def _setting(self, given: Any, discount: float, episodes: int | None) -> Setting | None:
         """Where the agent plays; `None` if that is not known."""
-        resolved = self._origin.resolve() if given is None else resolve(given, {})
+        resolved = self._resolved(given)
         if resolved is None:
             return None
-        seen, asked = resolved.interface.observation_space, self.observation_space
-        if given is not None and seen != asked:
-            raise ValueError(
-                f"environment must show what the agent was trained on, {asked}; "
-                f"{resolved.interface.name} shows {seen}"
-            )
         episodes = episodes or (_EPISODES if resolved.source is None else _HOST_EPISODES)
         return Setting(resolved.environment, discount, episodes, source=resolved.source)
+
+    def _resolved(self, given: Any) -> ResolvedEnvironment | None:
+        """The environment `given`, which must fit; without one, that of the run, if it is known."""
+        if given is None:
+            return self._origin.resolve()
+        resolved = resolve(given, {})
+        name, seen = resolved.interface.name, resolved.interface.observation_space
+        if seen != self.observation_space:
+            raise ValueError(
+                f"environment must show what the agent was trained on, {self.observation_space}; "
+                f"{name} shows {seen}"
+            )
+        acted, taken = self._origin.action_space, resolved.interface.action_space
+        if taken != acted:
+            raise ValueError(
+                f"environment must take the agent's actions, {acted}; {name} takes {taken}"
+            )
+        return resolved
+
+    def __repr__(self) -> str:
+        return self._origin.description(self._sizes())
+
+    def _sizes(self) -> str:
+        """Of its memory, and of its policy."""
+        parts = [] if self.policy is None else [counted(self.num_states, "agent state")]
+        if self.policy is not None and self.window:
+            parts.append(f"window {self.window}")
+        learned = self.policy if self.learned is None else self.learned
+        arrays = jax.tree.leaves(eqx.filter(learned, eqx.is_inexact_array))
+        return ", ".join([*parts, counted(sum(array.size for array in arrays), "parameter")])
 
     @property
     def config(self) -> RunConfig | None:

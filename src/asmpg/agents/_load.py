@@ -1,5 +1,6 @@
 """From a run on disk, or a file, to an agent."""
 
+import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -7,16 +8,16 @@ from typing import Any
 import equinox as eqx
 import jax
 
-from asmpg._support.checks import check_one_of
+from asmpg._support.checks import check_integer, check_one_of
 from asmpg._support.errors import CheckpointError
 from asmpg._support.files import naming
 from asmpg.agents._agent import Agent
-from asmpg.agents._recipe import Recipe
+from asmpg.agents._recipe import Moment, Recipe
 from asmpg.environments import Discrete
 from asmpg.interop import Interface
 from asmpg.methods import Method
 from asmpg.policies import head_of
-from asmpg.runs import RunConfig, RunFolder, SeedStatus, Which, load_checkpoint, load_meta
+from asmpg.runs import Checkpoint, RunFolder, SeedStatus, Which, load_checkpoint, load_meta
 
 _NOT_AN_AGENT = "is not an agent, or is damaged"
 
@@ -26,6 +27,7 @@ def load(
     *,
     seed: int | None = None,
     which: Which = "best",
+    step: int | None = None,
     method: Method[Any] | None = None,
 ) -> Agent:
     """The agent in a file that `Agent.save` wrote, or that of the run in a folder.
@@ -36,21 +38,53 @@ def load(
     the latest that is not clearly worse than an earlier one: a lucky one is not preferred to all
     that came after it.
 
+    Where checkpoints were kept (`checkpoint_every`), `step` chooses the first one that has so many
+    steps or more, instead of the best or the last.
+
     A `method` of your own that cannot be made again from what is on disk is handed in.
 
     >>> agent = asmpg.load("runs/cheese", seed=1952)
     """
     if Path(run).is_file():
+        if step is not None:
+            raise ValueError(f"step must be None for a file, which holds one agent, got {step}")
         return _load_file(Path(run), seed, method)
     folder = RunFolder(run)
-    seed = chosen_seed(statuses(folder, which), seed, run=run, which=which)
+    checkpoint: Checkpoint = which
+    if step is None:
+        known = statuses(folder, which)
+        seed = chosen_seed(known, seed, run=run, which=which)
+    else:
+        kept = _kept_at(folder, step)
+        known = {each: folder.status(each, steps) for each, steps in kept.items()}
+        seed = chosen_seed(known, seed, run=run, which="last")
+        checkpoint = kept[seed]
     config = folder.config.with_objects(method=method)
-    interface, learner = load_learner(folder, config.make_method(), seed, which)
-    return agent_of(config, interface, learner)
+    interface, learner = load_learner(folder, config.make_method(), seed, checkpoint)
+    return agent_of(Recipe(config, interface, moment_of(seed, known[seed])), learner)
+
+
+def _kept_at(folder: RunFolder, step: int) -> dict[int, int]:
+    """For each seed, the steps of the first checkpoint kept at `step` or later."""
+    check_integer("step", step, low=0)
+    every = {seed: folder.kept_steps(seed) for seed in folder.config.seeds}
+    found = {
+        seed: next(steps for steps in kept if steps >= step)
+        for seed, kept in every.items()
+        if kept and kept[-1] >= step
+    }
+    if not found:
+        longest = max(every.values(), key=len)
+        have = ", ".join(map(str, longest)) or "none: train with checkpoint_every"
+        raise ValueError(
+            f"step must be at most that of the last checkpoint kept in {folder.path}, which has "
+            f"{have}; got {step}"
+        )
+    return found
 
 
 def load_learner(
-    folder: RunFolder, method: Method[Any], seed: int, which: Which
+    folder: RunFolder, method: Method[Any], seed: int, which: Checkpoint
 ) -> tuple[Interface, Any]:
     """The learner of a seed, and what it acts in."""
     interface = folder.config.interface
@@ -65,20 +99,25 @@ def load_learner(
     return interface, folder.load_part(blank, seed, which, within="learner/")
 
 
-def agent_of(config: RunConfig, interface: Interface, learner: Any, *, whole: bool = True) -> Agent:
+def agent_of(recipe: Recipe, learner: Any, *, whole: bool = True) -> Agent:
     """What `learner` has learned in a run, as an agent.
 
     If it is not `whole`, it has arrays where it acts, and shapes in the place of the others.
     """
-    method = config.make_method()
+    method = recipe.method
     return Agent(
         lambda greedy: method.actor(learner, greedy=greedy),
-        interface.observation_space,
+        recipe.interface.observation_space,
         policy=method.kernels(learner),
-        recipe=Recipe(config, interface),
+        recipe=recipe,
         learned=getattr(learner, method.learned),
         learner=learner if whole else None,
     )
+
+
+def moment_of(seed: int, status: SeedStatus) -> Moment:
+    """That of the last evaluation in `status`."""
+    return Moment(seed, status.steps, status.value or 0.0)
 
 
 def _load_file(path: Path, seed: int | None, method: Method[Any] | None) -> Agent:
@@ -92,7 +131,7 @@ def _load_file(path: Path, seed: int | None, method: Method[Any] | None) -> Agen
         blank = _blank_learner(made, recipe.interface)
     learned, _ = load_checkpoint(path, getattr(blank, made.learned))
     learner = eqx.tree_at(lambda learner: getattr(learner, made.learned), blank, learned)
-    return agent_of(config, recipe.interface, learner, whole=False)
+    return agent_of(dataclasses.replace(recipe, config=config), learner, whole=False)
 
 
 def read_recipe(path: Path) -> Recipe:

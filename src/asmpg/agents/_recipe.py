@@ -4,6 +4,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from asmpg._support.checks import check_integer, check_number
+from asmpg._support.words import counted
 from asmpg.agents._arguments import Observation
 from asmpg.environments import ActionSpace, Environment
 from asmpg.interop import (
@@ -22,11 +24,38 @@ _DISCOUNT = 0.99
 
 
 @dataclasses.dataclass(frozen=True)
+class Moment:
+    """Of which seed an agent is, after how many steps, and its return then, as evaluated.
+
+    It is the return that is optimised.
+    """
+
+    seed: int
+    steps: int
+    value: float
+
+    @classmethod
+    def from_dict(cls, stored: Any) -> "Moment":
+        """From JSON; a `ValueError` where it is none."""
+        if not isinstance(stored, dict) or stored.keys() != {"seed", "steps", "value"}:
+            raise ValueError(f"moment must have seed, steps and value, got {stored!r}")
+        return cls(
+            check_integer("seed", stored["seed"], low=0),
+            check_integer("steps", stored["steps"], low=0),
+            check_number("value", stored["value"]),
+        )
+
+
+@dataclasses.dataclass(frozen=True)
 class Recipe:
-    """The configuration of the run that an agent is from, and the interface of its environment."""
+    """The configuration of the run that an agent is from, and the interface of its environment.
+
+    `moment` is when in that run, if it is known.
+    """
 
     config: RunConfig
     interface: Interface
+    moment: Moment | None = None
 
     @property
     def method(self) -> Method[Any]:
@@ -54,6 +83,7 @@ class Recipe:
             "format": _FORMAT,
             "config": self.config.to_dict(),
             "interface": self.interface.to_dict(),
+            "moment": None if self.moment is None else dataclasses.asdict(self.moment),
         }
 
     @classmethod
@@ -63,7 +93,12 @@ class Recipe:
             raise ValueError(f"it is not of the format {_FORMAT!r}")
         try:
             config = RunConfig.from_dict(stored["config"])
-            return cls(config, Interface.from_dict(stored["interface"]))
+            moment = stored.get("moment")
+            return cls(
+                config,
+                Interface.from_dict(stored["interface"]),
+                None if moment is None else Moment.from_dict(moment),
+            )
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"its configuration cannot be read: {error}") from None
 
@@ -91,10 +126,30 @@ class Origin:
         return writer_of(self.space) if self.recipe is None else self.recipe.interface.writer
 
     @property
+    def action_space(self) -> ActionSpace:
+        """What the policy chooses from."""
+        return self.space if self.recipe is None else self.recipe.interface.action_space
+
+    @property
     def first_action(self) -> int:
         """Machines and exports count actions from it."""
         writer = self.writer
         return writer.start if isinstance(writer, IntegerWriter) else 0
+
+    def description(self, sizes: str) -> str:
+        """An agent from there, of such sizes, in one line."""
+        if self.recipe is None:
+            return f"Agent({sizes}, not from a run)"
+        config, moment = self.recipe.config, self.recipe.moment
+        text = f"{config.method_name} in {self.recipe.interface.name}, {sizes}"
+        if moment is not None:
+            of = f" (one of {len(config.seeds)})" if len(config.seeds) > 1 else ""
+            kind = "undiscounted" if self.discount == 1 else "discounted"
+            text += (
+                f"; seed {moment.seed}{of}, {kind} return {moment.value:.4g} after "
+                f"{counted(moment.steps, 'step')}"
+            )
+        return f"Agent({text})"
 
     def environment(self) -> Environment[Any] | None:
         """That of the run, if it can be made again and is compiled."""

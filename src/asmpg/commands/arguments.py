@@ -63,6 +63,8 @@ class Train:
     """Stop a seed once an evaluation of it scores so much; the run ends when all seeds have."""
     patience: Annotated[int | None, _value("EVALUATIONS")] = None
     """Stop a seed once so many of its evaluations in a row brought no new best score."""
+    checkpoint_every: Annotated[int | None, _value("STEPS")] = None
+    """Keep a checkpoint in every so many steps, beside the best and the last."""
     tensorboard: bool = False
     """Write logs for TensorBoard into the folder of the run."""
     quiet: _Quiet = False

@@ -23,6 +23,7 @@ from asmpg.training import train as train
 _NOT_LEARNING = {
     "out",
     "resume",
+    "checkpoint_every",
     "tensorboard",
     "quiet",
     "step_timeout",
@@ -31,7 +32,7 @@ _NOT_LEARNING = {
     "environment_option",
 }
 #: Options that go with `--resume`, whatever the run has.
-_WITH_RESUME = {"resume", "tensorboard", "quiet", "step_timeout", "trust"}
+_WITH_RESUME = {"resume", "checkpoint_every", "tensorboard", "quiet", "step_timeout", "trust"}
 
 
 def show(**options: Any) -> None:
@@ -133,6 +134,7 @@ def _train(config: RunConfig, out: Path, given: Mapping[str, Any]) -> None:
             resume="resume" in given,
             callbacks=callbacks,
             progress=not given.get("quiet"),
+            checkpoint_every=given.get("checkpoint_every"),
             trust=bool(given.get("trust")),
             step_timeout=given.get("step_timeout"),
         )

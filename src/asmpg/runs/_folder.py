@@ -35,6 +35,8 @@ from asmpg.runs._status import SavedSeed, SeedStatus
 
 #: The last state of a seed, or that of its best evaluation.
 Which = Literal["best", "last"]
+#: One of these, or the number of steps of a checkpoint that was kept.
+Checkpoint = Which | int
 #: How long, in seconds, a killed process may take to let go of the folder.
 _LEAVE = 2.0
 
@@ -135,16 +137,23 @@ class RunFolder:
         """Appends to `metrics.csv`, which has these `rows`."""
         return MetricsWriter(self.metrics_path, self.columns, rows, self.check_in_place)
 
-    def checkpoint_path(self, seed: int, which: Which) -> Path:
+    def checkpoint_path(self, seed: int, which: Checkpoint) -> Path:
         """Where a checkpoint of `seed` lies."""
-        return self.path / "checkpoints" / f"seed-{seed}" / f"{which}.npz"
+        name = f"step-{which}" if isinstance(which, int) else which
+        return self.path / "checkpoints" / f"seed-{seed}" / f"{name}.npz"
 
-    def status(self, seed: int, which: Which = "last") -> SeedStatus:
+    def kept_steps(self, seed: int) -> list[int]:
+        """The steps of the checkpoints of `seed` that were kept, in order."""
+        files = (self.path / "checkpoints" / f"seed-{seed}").glob("step-*.npz")
+        numbers = (file.stem.removeprefix("step-") for file in files)
+        return sorted(int(number) for number in numbers if number.isdecimal())
+
+    def status(self, seed: int, which: Checkpoint = "last") -> SeedStatus:
         """How far `seed` had come at its last checkpoint, or at its best."""
         exists = self.checkpoint_path(seed, which).exists()
         return self._read_status(seed, which)[0] if exists else SeedStatus()
 
-    def _read_status(self, seed: int, which: Which) -> tuple[SeedStatus, str]:
+    def _read_status(self, seed: int, which: Checkpoint) -> tuple[SeedStatus, str]:
         path = self.checkpoint_path(seed, which)
         return _read_meta(path, seed, load_meta(path))
 
@@ -152,7 +161,9 @@ class RunFolder:
         """Whether every seed has all its evaluations."""
         return all(self.config.finished(self.status(seed)) for seed in self.config.seeds)
 
-    def save(self, seed: int, which: Which, state: Any, status: SeedStatus, digest: str) -> None:
+    def save(
+        self, seed: int, which: Checkpoint, state: Any, status: SeedStatus, digest: str
+    ) -> None:
         """Write a checkpoint, with the checksum of the rows that led there."""
         self.check_in_place()
         path = self.checkpoint_path(seed, which)
@@ -178,7 +189,7 @@ class RunFolder:
         state, meta = load_checkpoint(path, like)
         return state, *_read_meta(path, seed, meta)
 
-    def load_part(self, like: Any, seed: int, which: Which, *, within: str) -> Any:
+    def load_part(self, like: Any, seed: int, which: Checkpoint, *, within: str) -> Any:
         """Read the part of a checkpoint that lies `within` a place of it."""
         path = self.checkpoint_path(seed, which)
         part, meta = load_checkpoint(path, like, within=within)
@@ -188,10 +199,16 @@ class RunFolder:
     def restore(self, like: Any) -> tuple[dict[int, SavedSeed], list[Row]]:
         """Every seed that has a checkpoint, and the rows that led there; later ones are dropped.
 
-        `like` is the state of a seed, or its shapes.
+        `like` is the state of a seed, or its shapes. Checkpoints that were kept of later steps are
+        deleted as well: those steps are done again.
         """
         rows = read_rows(self.metrics_path, self.columns)
         saved, kept = {}, []
+        for seed in self.config.seeds:
+            done = self.status(seed)
+            for steps in self.kept_steps(seed):
+                if steps > done.steps or not done.evaluations:
+                    self.checkpoint_path(seed, steps).unlink()
         for seed in self.config.seeds:
             if not self.checkpoint_path(seed, "last").exists():
                 if self._start_path(seed).exists():

@@ -2,8 +2,9 @@
 
 import time
 from collections.abc import Sequence
+from typing import Any
 
-from asmpg.runs import MetricsWriter, RunFolder, Which
+from asmpg.runs import Checkpoint, MetricsWriter, RunFolder, SeedStatus, Which
 from asmpg.training._seed_batches import Seat, SeedBatch
 
 #: Checkpoints may take this share of the time.
@@ -20,12 +21,19 @@ class Checkpointer:
     """
 
     def __init__(
-        self, folders: Sequence[tuple[RunFolder, MetricsWriter]], batches: Sequence[SeedBatch]
+        self,
+        folders: Sequence[tuple[RunFolder, MetricsWriter]],
+        batches: Sequence[SeedBatch],
+        keep_every: int | None = None,
     ):
-        """Each run has its folder; what the seeds have reached by now need not be written."""
+        """Each run has its folder; what the seeds have reached by now need not be written.
+
+        One checkpoint in every `keep_every` steps is kept for good.
+        """
+        self._keep_every = keep_every
         self._folders = folders
         self._batches = batches
-        self._written = {
+        self._written: dict[tuple[Seat, Checkpoint], int] = {
             (seat, which): count
             for batch in batches
             for seat, status in zip(batch.seats, batch.statuses, strict=True)
@@ -51,6 +59,26 @@ class Checkpointer:
             self._write_batch(batch, "last")
         self._rest(time.monotonic() - began)
 
+    def keep(self, batch: SeedBatch, before: Sequence[SeedStatus]) -> None:
+        """Write checkpoints to keep, if one is due since the seeds were where they were `before`.
+
+        That is so at the first evaluation in every `keep_every` steps.
+        """
+        every = self._keep_every
+        if every is None:
+            return
+        due = [
+            now.steps // every > was.steps // every
+            for now, was in zip(batch.statuses, before, strict=True)
+        ]
+        if any(due):
+            states = batch.split(batch.state)
+            for seat, state, status, wanted in zip(
+                batch.seats, states, batch.statuses, due, strict=True
+            ):
+                if wanted:
+                    self._save(seat, status.steps, state, status)
+
     def _rest(self, seconds: float) -> None:
         """Rest in proportion to the `seconds` that writing takes."""
         self._rest_until = time.monotonic() + seconds * (1 / _SHARE - 1)
@@ -66,10 +94,10 @@ class Checkpointer:
         states = batch.split(batch.state if which == "last" else batch.best)
         for seat, state, status, new in zip(batch.seats, states, statuses, fresh, strict=True):
             if new:
-                folder, writer = self._folders[seat.run]
-                digest = writer.digest(seat.seed, status.evaluations)
-                folder.save(seat.seed, which, state, status, digest)
-                self._remember(seat, which, status.evaluations)
+                self._save(seat, which, state, status)
+                self._written[seat, which] = status.evaluations
 
-    def _remember(self, seat: Seat, which: Which, evaluations: int) -> None:
-        self._written[seat, which] = evaluations
+    def _save(self, seat: Seat, which: Checkpoint, state: Any, status: SeedStatus) -> None:
+        folder, writer = self._folders[seat.run]
+        digest = writer.digest(seat.seed, status.evaluations)
+        folder.save(seat.seed, which, state, status, digest)

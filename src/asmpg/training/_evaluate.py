@@ -1,30 +1,18 @@
 """Measuring trained policies with as many fresh episodes as asked for."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import equinox as eqx
-import jax
 import numpy as np
-from jaxtyping import Array, Float, Int, Key
+from jaxtyping import Float, Int
 
 from asmpg._support.checks import check_integer
-from asmpg.agents import chosen_seed, load_learner, statuses
+from asmpg.agents import MOST_EPISODES, chosen_seed, load_learner, play_fresh_episodes, statuses
 from asmpg.exact import policy_returns
-from asmpg.experience import EpisodeReturns, play_for_returns, standard_error
-from asmpg.interop import ResolvedEnvironment
+from asmpg.experience import standard_error
 from asmpg.methods import Method
 from asmpg.runs import RunFolder, Which
-from asmpg.training._host_seed import open_evaluation
 from asmpg.training._program import Program, build_program
-
-#: The returns of all are held in memory.
-_MOST_EPISODES = 100_000_000
-#: So many episodes are played side by side.
-_BATCH = 10_000
-#: Far from the small numbers by which training splits the key of a seed.
-_STREAM = 1_000_000
 
 
 def evaluate(
@@ -47,7 +35,7 @@ def evaluate(
     in again. The module that an id names, `module:Name-v0`, is imported only if you `trust` the
     run.
     """
-    check_integer("episodes", episodes, low=1, high=_MOST_EPISODES)
+    check_integer("episodes", episodes, low=1, high=MOST_EPISODES)
     folder = RunFolder(run)
     known = statuses(folder, which)
     chosen = chosen_seed(known, seed, run=run, which=which)
@@ -64,27 +52,19 @@ def evaluate(
                 "steps": known[each].steps,
                 "episodes": episodes,
                 "greedy": greedy,
-                **_sampled(program, resolved, learner, each, episodes, greedy=greedy),
+                **episode_statistics(
+                    *play_fresh_episodes(
+                        resolved,
+                        program.method.actor(learner, greedy=greedy),
+                        episodes=episodes,
+                        seed=each,
+                        discount=program.discount,
+                    )
+                ),
                 **_exact(program, learner, greedy=greedy),
             }
         )
     return entries
-
-
-def _sampled(
-    program: Program,
-    resolved: ResolvedEnvironment,
-    learner: Any,
-    seed: int,
-    episodes: int,
-    *,
-    greedy: bool,
-) -> dict[str, float]:
-    if resolved.source is None:
-        played = _play_compiled(program, learner, seed, episodes, greedy)
-    else:
-        played = _play_on_host(resolved.source, program, learner, seed, episodes, greedy)
-    return episode_statistics(*played)
 
 
 def episode_statistics(
@@ -105,45 +85,6 @@ def episode_statistics(
         "episode_length": float(length.mean()),
         "episode_length_standard_error": standard_error(length),
     }
-
-
-def _play_compiled(
-    program: Program, learner: Any, seed: int, episodes: int, greedy: bool
-) -> Iterator[np.ndarray]:
-    key = jax.random.fold_in(jax.random.key(seed), _STREAM)
-    played = []
-    for place, begin in enumerate(range(0, episodes, _BATCH)):
-        number = min(_BATCH, episodes - begin)
-        played.append(_play(program, learner, jax.random.fold_in(key, place), number, greedy))
-    for name in ("discounted", "undiscounted", "lengths"):
-        yield np.concatenate([getattr(returns, name) for returns in played]).astype(float)
-
-
-def _play_on_host(
-    source: Any, program: Program, learner: Any, seed: int, episodes: int, greedy: bool
-) -> tuple[np.ndarray, ...]:
-    environments = open_evaluation(program, source, episodes, greedy=greedy)
-    try:
-        environments.reseed(seed, 0, _STREAM)
-        environments.player.prepare(learner)
-        played = environments.returns(num_episodes=episodes, discount=float(program.discount))
-        return played[:3]
-    finally:
-        environments.driver.close()
-
-
-@eqx.filter_jit
-def _play(
-    program: Program, learner: Any, key: Key[Array, ""], number: int, greedy: bool
-) -> EpisodeReturns:
-    assert program.environment is not None
-    return play_for_returns(
-        program.environment,
-        program.method.actor(learner, greedy=greedy),
-        key,
-        num_episodes=number,
-        discount=program.discount,
-    )
 
 
 def _exact(program: Program, learner: Any, *, greedy: bool) -> dict[str, float]:

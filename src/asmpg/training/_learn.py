@@ -27,6 +27,7 @@ def learn(
     resume: bool = False,
     callbacks: Iterable[Callback] = (),
     progress: bool = True,
+    checkpoint_every: int | None = None,
     evaluate_every: int | None = None,
     evaluation_episodes: int | None = None,
     greedy: bool = False,
@@ -59,6 +60,8 @@ def learn(
         resume: Resume the run in `out`.
         callbacks: Who listens, and may stop training by returning `False`: see `asmpg.Callback`.
         progress: Show progress on standard error.
+        checkpoint_every: Keep a checkpoint in every so many steps, in `out`, for
+            `asmpg.load(out, step=...)`; the best and the last one are always kept.
         evaluate_every: Steps between evaluations: the method's, or on the host a tenth of `steps`.
         evaluation_episodes: Episodes in each evaluation: 100, or on the host 30.
         greedy: Evaluate with the most probable agent states and actions.
@@ -118,6 +121,7 @@ def learn(
         resume=resume,
         callbacks=with_progress(callbacks, progress),
         starts=starts,
+        checkpoint_every=checkpoint_every,
     )
     agents = [result.agent() for result in results]
     return agents[0] if alone else agents

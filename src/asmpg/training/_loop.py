@@ -12,6 +12,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from asmpg._support.checks import check_integer
 from asmpg._support.compile_cache import use_compile_cache
 from asmpg._support.errors import TrainingError
 from asmpg._support.interrupts import deferred_interrupt, worker_threads
@@ -48,6 +49,7 @@ def train(
     resume: bool = False,
     callbacks: Iterable[Callback] = (),
     progress: bool = True,
+    checkpoint_every: int | None = None,
     environment: object | None = None,
     method: Method[Any] | None = None,
     trust: bool = False,
@@ -64,6 +66,10 @@ def train(
     run in one program, and their number may change the last bits. GPUs repeat themselves, and so
     resume, bit for bit only with the environment variable
     `XLA_FLAGS=--xla_gpu_deterministic_ops=true`, at some cost in speed; the command line sets it.
+
+    The folder has the last checkpoint of each seed and that of its best evaluation. With
+    `checkpoint_every`, a number of steps, the one of the first evaluation in every so many steps is
+    kept as well, for `asmpg.load(out, step=...)`.
 
     `progress` is shown on standard error, unless one of the `callbacks` does.
 
@@ -89,7 +95,14 @@ def train(
     config = config.with_objects(environment, method)
     resolved = config.resolve(trust=trust or not resume).with_step_timeout(step_timeout)
     listeners = with_progress(callbacks, progress)
-    return train_together([config], resolved, [out], resume=resume, callbacks=listeners)[0]
+    return train_together(
+        [config],
+        resolved,
+        [out],
+        resume=resume,
+        callbacks=listeners,
+        checkpoint_every=checkpoint_every,
+    )[0]
 
 
 def train_together(
@@ -100,12 +113,17 @@ def train_together(
     resume: bool = False,
     callbacks: Iterable[Callback] = (),
     starts: Mapping[int, SeedState] | None = None,
+    checkpoint_every: int | None = None,
 ) -> list[TrainingResult]:
     """Train runs side by side that share their environment, and all of their methods but numbers.
 
     They are one compiled program. The callbacks hear of all of them. A seed that is among `starts`
     begins there, not with a fresh policy.
     """
+    if checkpoint_every is not None:
+        check_integer("checkpoint_every", checkpoint_every, low=1)
+        if None in outs:
+            raise ValueError("checkpoint_every needs out, the folder that checkpoints are kept in")
     with contextlib.ExitStack() as locks:
         runs = []
         for config, out in zip(configs, outs, strict=True):
@@ -117,7 +135,7 @@ def train_together(
             rule = StopRule(recorded, score_of(resolved.environment))
             runs.append(_Run.restored(recorded, program, folder, callbacks, starts or {}, rule))
         if any(not run.finished for run in runs):
-            _train(runs, resolved)
+            _train(runs, resolved, checkpoint_every)
         return [run.result() for run in runs]
 
 
@@ -194,7 +212,9 @@ class _Run:
         return TrainingResult(self.config, self.program, self.rows, seeds=self.saved)
 
 
-def _train(runs: Sequence[_Run], resolved: ResolvedEnvironment) -> None:
+def _train(
+    runs: Sequence[_Run], resolved: ResolvedEnvironment, checkpoint_every: int | None
+) -> None:
     error = None
     batches: list[SeedBatch] = []
     try:
@@ -203,8 +223,15 @@ def _train(runs: Sequence[_Run], resolved: ResolvedEnvironment) -> None:
             run.listeners.on_start(run.config, score_of(resolved.environment), latest)
         batches += _compile(runs, resolved)
         folders = [(run.folder, run.writer) for run in runs if run.folder and run.writer]
-        checkpointer = Checkpointer(folders, batches) if folders else None
-        problem = _Loop(runs, batches, checkpointer).run()
+        checkpointer = Checkpointer(folders, batches, checkpoint_every) if folders else None
+        try:
+            problem = _Loop(runs, batches, checkpointer).run()
+        except Exception:
+            # Of a callback, or of the device: what the seeds have reached is kept all the same.
+            if checkpointer:
+                with contextlib.suppress(OSError, TrainingError):
+                    checkpointer.write()
+            raise
         if checkpointer:
             checkpointer.write()
         if problem:
@@ -320,13 +347,18 @@ class _Loop:
                     f"observation or a gradient was not a finite number, or an action mask allowed "
                     f"nothing, by step {row['steps']}"
                 )
-        improved = []
+        before, improved = batch.statuses, []
+        after = list(before)
         for place, (seat, row) in enumerate(zip(batch.seats, rows, strict=True)):
-            active = not self._config(seat).finished(batch.statuses[place])
+            active = not self._config(seat).finished(before[place])
             if active:
-                batch.statuses[place] = self.runs[seat.run].take_in(row, batch.statuses[place])
-            improved.append(active and batch.statuses[place].improved)
+                after[place] = self.runs[seat.run].take_in(row, before[place])
+            improved.append(active and after[place].improved)
+        # All at once: a callback that raises leaves the batch as it was.
         batch.commit(chunk.state, improved)
+        batch.statuses = after
+        if self.checkpointer is not None:
+            self.checkpointer.keep(batch, before)
         return None
 
 

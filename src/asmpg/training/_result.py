@@ -6,7 +6,7 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 
-from asmpg.agents import Agent, agent_of, chosen_seed, load
+from asmpg.agents import Agent, Recipe, agent_of, chosen_seed, load, moment_of
 from asmpg.methods import Method
 from asmpg.runs import Row, RunConfig, SavedSeed, Which, is_array
 from asmpg.training._program import Program
@@ -36,9 +36,12 @@ class TrainingResult:
                 for known, saved in self.seeds.items()
                 if saved.status.evaluations
             }
-            saved = self.seeds[chosen_seed(statuses, seed, run="the run", which=which)]
+            seed = chosen_seed(statuses, seed, run="the run", which=which)
+            saved = self.seeds[seed]
+            status = saved.status.at_best if which == "best" else saved.status
             state = saved.best if which == "best" else saved.last
             arrays = jax.tree.map(lambda leaf: jnp.asarray(leaf) if is_array(leaf) else leaf, state)
-            agent = agent_of(self.config, self.program.interface, arrays.learner)
+            recipe = Recipe(self.config, self.program.interface, moment_of(seed, status))
+            agent = agent_of(recipe, arrays.learner)
         agent.result = self
         return agent

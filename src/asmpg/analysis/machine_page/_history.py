@@ -12,7 +12,7 @@ import numpy as np
 from asmpg._support.checks import check_integer
 from asmpg._support.files import write_atomically
 from asmpg._support.words import short_number
-from asmpg.agents import agent_of
+from asmpg.agents import Recipe, agent_of
 from asmpg.agents.machine import Machine, Value
 from asmpg.agents.machine.pictures import draw_sheet, graph_of, placed
 from asmpg.runs import RunFolder
@@ -76,7 +76,7 @@ def memory_history(run: str | Path, *, seed: int, moments: int = 6) -> list[Mome
     state, found = start_seed(program, seed), []
     for until in chosen:
         state, _ = program.advance(state, jnp.asarray(until))
-        agent = agent_of(folder.config, resolved.interface, state.learner)
+        agent = agent_of(Recipe(folder.config, resolved.interface), state.learner)
         machine = agent.machine(resolved.environment)
         found.append(Moment(int(state.steps), machine, machine.harden().minimise()))
     return found

@@ -164,3 +164,60 @@ class Endless(gymnasium.Env):
 
     def step(self, action):
         return 1, 0.0, False, False, {}
+
+
+class FakeVecEnv:
+    """What Stable-Baselines3 2.x documents of `DummyVecEnv`, without it."""
+
+    def __init__(self, makers):
+        self.envs = [make() for make in makers]
+        self.num_envs = len(self.envs)
+        self.observation_space = self.envs[0].observation_space
+        self.action_space = self.envs[0].action_space
+        self.reset_infos = [{} for _ in makers]
+        self._seeds = [None] * self.num_envs
+        self.closed = False
+
+    @property
+    def unwrapped(self):
+        return self
+
+    def seed(self, seed=None):
+        self._seeds = [seed + place for place in range(self.num_envs)]
+        return self._seeds
+
+    def reset(self):
+        seen = []
+        for place, env in enumerate(self.envs):
+            observation, self.reset_infos[place] = env.reset(seed=self._seeds[place])
+            seen.append(np.copy(observation))
+        self._seeds = [None] * self.num_envs
+        return np.stack(seen)
+
+    def step_async(self, actions):
+        self._actions = actions
+
+    def step_wait(self):
+        seen, rewards, dones, infos = [], [], [], []
+        for place, (env, action) in enumerate(zip(self.envs, self._actions, strict=True)):
+            observation, reward, terminated, truncated, info = env.step(action)
+            info = {**info, "TimeLimit.truncated": truncated and not terminated}
+            if terminated or truncated:
+                info["terminal_observation"] = np.copy(observation)
+                observation, self.reset_infos[place] = env.reset()
+            seen.append(np.copy(observation))
+            rewards.append(reward)
+            dones.append(terminated or truncated)
+            infos.append(info)
+        return np.stack(seen), np.asarray(rewards, np.float32), np.asarray(dones), infos
+
+    def env_method(self, name, *arguments, **options):
+        return [getattr(env, name)(*arguments, **options) for env in self.envs]
+
+    def has_attr(self, name):
+        return all(hasattr(env, name) for env in self.envs)
+
+    def close(self):
+        self.closed = True
+        for env in self.envs:
+            env.close()

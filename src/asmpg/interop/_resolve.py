@@ -63,10 +63,11 @@ def resolve(
         return _compiled(given)
     if is_gymnax_style(given):
         return _compiled(from_gymnax(given))
-    if not callable(given) and not _is_of_gymnasium(given):
+    if not callable(given) and not _gymnasium_source().is_environment(given):
         raise ValueError(
             "environment must be a name, a Gymnasium id, a POMDP file, an Environment, a Gymnasium "
-            f"environment, or a function that makes one; got {given!r}"
+            "environment, a VecEnv of Stable-Baselines3, or a function that makes one; "
+            f"got {given!r}"
         )
     source = _gymnasium_source().source_of(given, name=name, vectorization=vectorization)
     return _on_host(source)
@@ -103,14 +104,6 @@ def _in_registry(name: str) -> bool:
     except ImportError:
         return False
     return name in gymnasium.registry
-
-
-def _is_of_gymnasium(given: Any) -> bool:
-    try:
-        import gymnasium
-    except ImportError:
-        return False
-    return isinstance(given, gymnasium.Env | gymnasium.vector.VectorEnv)
 
 
 def _gymnasium_source() -> Any:

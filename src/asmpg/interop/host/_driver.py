@@ -7,7 +7,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode, VectorEnv
 from gymnasium.wrappers import TimeLimit
 from jaxtyping import Bool, Float, Shaped
 
@@ -35,8 +35,9 @@ MOST_STEPS = 10_000
 def time_limit(environment: Any) -> int:
     """The time limit that `environment` declares, by its spec or a wrapper, or else 10,000."""
     inner = environment.unwrapped
-    if isinstance(environment, VectorEnv) and isinstance(inner, SyncVectorEnv):
-        return max(map(time_limit, inner.envs))
+    within = getattr(inner, "envs", None)
+    if isinstance(environment, VectorEnv) and within:
+        return max(map(time_limit, within))
     spec = environment.spec
     limits = [] if spec is None else [spec.max_episode_steps]
     while isinstance(environment, gymnasium.Wrapper):

@@ -18,6 +18,7 @@ from asmpg.interop._writers import mask_size
 from asmpg.interop.host._driver import VectorDriver, autoreset_mode, time_limit
 from asmpg.interop.host._faults import MASK, Guarded, Watchdog, close_quietly, mask_method
 from asmpg.interop.host._spaces import read_action_space, read_observation_space
+from asmpg.interop.host._vec_env import VecEnvAdapter, is_vec_env, vec_env_name
 
 Vectorization = Literal["sync", "async"]
 
@@ -26,9 +27,9 @@ Vectorization = Literal["sync", "async"]
 class HostSource:
     """Makes the environments of a run: as many, side by side, as are asked for.
 
-    `make` returns a Gymnasium environment, or a whole vector environment with a number of copies of
-    its own. An episode without a time limit of its own is truncated after 10,000 steps.
-    A step that takes more than `step_timeout` seconds is an error.
+    `make` returns a Gymnasium environment, or a whole vector environment, Stable-Baselines3's
+    included, with a number of copies of its own. An episode without a time limit of its own is
+    truncated after 10,000 steps. A step that takes more than `step_timeout` seconds is an error.
     """
 
     name: str
@@ -149,6 +150,8 @@ class HostSource:
                 f"environment must be made without ending the program: {self.name} raised "
                 f"SystemExit: {stop}"
             ) from stop
+        if is_vec_env(made):
+            return VecEnvAdapter(made)
         if not isinstance(made, gymnasium.Env | VectorEnv):
             raise ValueError(
                 "environment must be a function that returns a Gymnasium environment, "
@@ -188,8 +191,15 @@ def source_of_id(
     return HostSource(name, _MakeById(spec, dict(options)), True, vectorization)
 
 
+def is_environment(given: Any) -> bool:
+    """Whether `given` is an environment, or several copies of one, stepped on the host."""
+    return isinstance(given, gymnasium.Env | VectorEnv) or is_vec_env(given)
+
+
 def source_of(given: Any, *, name: str | None, vectorization: Vectorization) -> HostSource:
     """From an instance, which is copied, or from a function without arguments."""
+    if is_vec_env(given):
+        return HostSource(name or vec_env_name(given), _Copy(given), False, vectorization)
     if isinstance(given, VectorEnv):
         raise ValueError(
             "environment must not be a vector environment, as evaluations need one of their own: "
@@ -220,7 +230,7 @@ class _Copy:
         try:
             return copy.deepcopy(self.original)
         except Exception as error:
-            spec = self.original.spec
+            spec = getattr(self.original, "spec", None)
             if spec is not None and all(w.kwargs is not None for w in spec.additional_wrappers):
                 return _MakeById(spec, {})()
             raise ValueError(

@@ -51,7 +51,9 @@ if TYPE_CHECKING:
     from asmpg.studies.executors import register_executor as register_executor
     from asmpg.training import Callback as Callback
     from asmpg.training import Progress as Progress
+    from asmpg.training import TensorBoardLogger as TensorBoardLogger
     from asmpg.training import TrainingResult as TrainingResult
+    from asmpg.training import WandbLogger as WandbLogger
     from asmpg.training import evaluate as evaluate
     from asmpg.training import learn as learn
     from asmpg.training import train as train
@@ -79,8 +81,10 @@ _HOME = {
     "PomdpModel": "asmpg.environments.pomdp_files",
     "Progress": "asmpg.training",
     "RunConfig": "asmpg.runs",
+    "TensorBoardLogger": "asmpg.training",
     "TrainingError": "asmpg._support.errors",
     "TrainingResult": "asmpg.training",
+    "WandbLogger": "asmpg.training",
     "check": "asmpg.commands.check",
     "compress": "asmpg.commands.compress",
     "distil": "asmpg.commands.distil",

@@ -107,6 +107,15 @@ def test_every_command_has_help(capsys):
         assert f"usage: asmpg {command}" in capsys.readouterr().out
 
 
+def test_the_help_of_train_has_the_recommended_method_first_and_the_paper_s_last(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["train", "--help"])
+    shown = capsys.readouterr().out
+    order = ("--steps", "asm-ppo options", "--num-states", "environment options", "--trust")
+    places = [shown.index(f"{part} ") for part in (*order, "paper options", "--barrier")]
+    assert places == sorted(places)
+
+
 def test_every_study_that_comes_with_the_package_is_named_in_the_help(capsys):
     with pytest.raises(SystemExit):
         cli.main(["study", "--help"])
@@ -116,7 +125,9 @@ def test_every_study_that_comes_with_the_package_is_named_in_the_help(capsys):
 
 def test_flags_offer_the_words_that_the_method_takes():
     """The paper's options have flags; everything else goes by `--option`."""
-    hints = typing.get_type_hints(cli.COMMANDS["train"])
+    hints = {}
+    for name, kind in typing.get_type_hints(cli.COMMANDS["train"]).items():
+        hints |= typing.get_type_hints(kind) if dataclasses.is_dataclass(kind) else {name: kind}
     fields = {field.name: field.type for field in dataclasses.fields(asmpg.ASMPG)}
     shared = fields.keys() & hints.keys()
     assert {"num_states", "hidden", "discount", "estimator", "baseline", "barrier"} <= shared

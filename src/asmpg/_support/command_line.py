@@ -2,6 +2,7 @@
 
 import codecs
 import contextlib
+import dataclasses
 import io
 import re
 import sys
@@ -36,8 +37,8 @@ def read_command(
 ) -> tuple[str, dict[str, Any]]:
     """The name of the command that `arguments` ask for, and its options.
 
-    Each of the `commands` is a dataclass of its options. Exits with 2, and one line on standard
-    error, if the arguments cannot be understood.
+    Each of the `commands` is a dataclass of its options, and of groups of them. Exits with 2, and
+    one line on standard error, if the arguments cannot be understood.
     """
     errors = io.StringIO()
     try:
@@ -54,7 +55,15 @@ def read_command(
             print(f"{prog}: error: {shortened(_one_line(errors.getvalue()))}", file=sys.stderr)
         raise
     (name,) = (name for name, command in commands.items() if type(asked) is command)
-    return name, vars(asked)
+    return name, _flat(asked)
+
+
+def _flat(asked: Any) -> dict[str, Any]:
+    """Options by name, those of groups among the others."""
+    options: dict[str, Any] = {}
+    for name, value in vars(asked).items():
+        options |= _flat(value) if dataclasses.is_dataclass(value) else {name: value}
+    return options
 
 
 def shortened(message: str) -> str:

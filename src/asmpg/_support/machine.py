@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import jax
 
+from asmpg._support.devices import current_device
 from asmpg._support.version import __version__
 
 
@@ -59,7 +60,7 @@ def versions() -> dict[str, str | None]:
         "asmpg": __version__,
         "jax": jax.__version__,
         "python": platform.python_version(),
-        "device": jax.devices()[0].device_kind,
+        "device": current_device().device_kind,
         "commit": _commit(),
     }
 

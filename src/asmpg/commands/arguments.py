@@ -1,14 +1,14 @@
 """What each command is told, as a dataclass: `tyro` makes the command line of it.
 
-Nothing heavy is imported here: `asmpg --help` answers at once. The fields of a command are the
-arguments of its `show`.
+Nothing heavy is imported here: `asmpg --help` answers at once. The fields of a command, with those
+of its groups of options, are the arguments of its `show`.
 """
 
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from tyro.conf import Fixed, Positional, Suppress, UseAppendAction, arg
+from tyro.conf import Fixed, OmitArgPrefixes, Positional, Suppress, UseAppendAction, arg
 
 
 def _value(metavar: str) -> Any:
@@ -39,61 +39,81 @@ _Trust = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class Train:
-    """Train a policy with memory in an environment, once for each seed."""
-
-    environment: Annotated[str | None, Positional, _value("ENVIRONMENT")] = None
-    """One of those that `asmpg envs` shows, or any Gymnasium id, module:Name-v0."""
-    seeds: Annotated[str | None, _option("N|SEED,SEED,...", "10")] = None
-    """How many seeds, the paper's first, or which: 1952,5235. A single one: 1952,"""
-    steps: _OwnInteger = None
-    """Environment steps of each seed."""
-    out: _Folder = None
-    """Folder of the run; runs/ENVIRONMENT-METHOD if left out."""
-    resume: Annotated[Path | None, _value("RUN")] = None
-    """Resume the run in this folder; options must be its own, or be left out, but for more
-    steps, --stop-at and --patience."""
-    evaluate_every: _OwnInteger = None
-    """Environment steps between two evaluations."""
-    evaluation_episodes: Annotated[int | None, _option("INT", "100")] = None
-    """Fresh episodes in each evaluation."""
-    greedy: bool = False
-    """Evaluate with the most probable agent states and actions."""
-    stop_at: Annotated[float | None, _value("SCORE")] = None
-    """Stop a seed once an evaluation of it scores so much; the run ends when all seeds have."""
-    patience: Annotated[int | None, _value("EVALUATIONS")] = None
-    """Stop a seed once so many of its evaluations in a row brought no new best score."""
-    checkpoint_every: Annotated[int | None, _value("STEPS")] = None
-    """Keep a checkpoint in every so many steps, beside the best and the last."""
-    tensorboard: bool = False
-    """Write logs for TensorBoard into the folder of the run."""
-    quiet: _Quiet = False
-    trust: bool = False
-    """With --resume, import the module that the run's environment names, module:Name-v0."""
-    no_compile_cache: _NoCompileCache = False
-    method: Annotated[str | None, _option("STR", "asm-ppo")] = None
-    """asm-ppo (recommended), gru-ppo, mingru-ppo, memoryless-ppo, asmpg (as in the paper),
-    asmpg-marginal, ais-kl, ais-mmd, ais-kl-fixed or ais-mmd-fixed."""
+class _MethodOptions:
     num_states: _OwnInteger = None
     """Number of agent states."""
     window: _OwnInteger = None
     """How many of the last observations the action sees beside the agent state."""
-    hidden: _OwnInteger = None
-    """Base width of the hidden layers."""
-    objective: Annotated[
-        Literal["discounted", "episodic"] | None, _option("discounted|episodic")
-    ] = None
-    """Discounted return (Algorithm 2) or undiscounted return (Algorithm 1)."""
-    discount: _OwnFloat = None
-    """Discount factor."""
-    episodes_per_update: _OwnInteger = None
-    """Whole episodes per update."""
     policy: Annotated[
         Literal["auto", "mlp", "tabular", "joint", "matrix"] | None,
         _option("auto|mlp|tabular|joint|matrix"),
     ] = None
     """The paper's networks (mlp), tables, one table for agent states and actions jointly, a network
     from the observation to a transition matrix, or what suits the observations."""
+    hidden: _OwnInteger = None
+    """Base width of the hidden layers."""
+    critic: Annotated[
+        Literal["auto", "gru", "memory", "both", "latent"] | None,
+        _option("auto|gru|memory|both|latent"),
+    ] = None
+    """What the critic reads: a recurrent memory of its own, the policy's, both, or the latent state
+    of the environment as well."""
+    learning_rate: _OwnFloat = None
+    """Step size."""
+    discount: _OwnFloat = None
+    """Discount factor."""
+    entropy_coefficient: _OwnFloat = None
+    """Weight of the entropy bonus at the start; it fades."""
+    num_environments: _OwnInteger = None
+    """Environments that are played in side by side."""
+    rollout_steps: _OwnInteger = None
+    """Steps in each environment for an update."""
+    epochs: _OwnInteger = None
+    """Passes over the data of an update."""
+    option: _Settings = ()
+    """Any other option of the method, say start=zeros; may be given several times."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _EvaluationOptions:
+    evaluate_every: _OwnInteger = None
+    """Environment steps between two evaluations."""
+    evaluation_episodes: Annotated[int | None, _option("INT", "100")] = None
+    """Fresh episodes in each evaluation."""
+    greedy: bool = False
+    """Evaluate with the most probable agent states and actions."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _RecordOptions:
+    checkpoint_every: Annotated[int | None, _value("STEPS")] = None
+    """Keep a checkpoint in every so many steps, beside the best and the last."""
+    tensorboard: bool = False
+    """Write logs for TensorBoard into the folder of the run."""
+    wandb: Annotated[str | None, _value("PROJECT")] = None
+    """Log to this project of Weights & Biases, a run there for each seed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _EnvironmentOptions:
+    environment_option: _Settings = ()
+    """An option of the environment, say max_steps=100; may be given several times."""
+    vectorization: Annotated[Literal["sync", "async"] | None, _option("sync|async", "sync")] = None
+    """Gymnasium environments in this process, or each in its own process."""
+    step_timeout: Annotated[float | None, _value("SECONDS")] = None
+    """Seconds that a step of a Gymnasium environment may take; no limit if left out."""
+    trust: bool = False
+    """With --resume, import the module that the run's environment names, module:Name-v0."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _PaperOptions:
+    objective: Annotated[
+        Literal["discounted", "episodic"] | None, _option("discounted|episodic")
+    ] = None
+    """Discounted return (Algorithm 2) or undiscounted return (Algorithm 1)."""
+    episodes_per_update: _OwnInteger = None
+    """Whole episodes per update."""
     estimator: Annotated[Literal["sampled", "marginal"] | None, _option("sampled|marginal")] = None
     """Of asmpg: sample agent states as in the paper, or integrate them out."""
     baseline: Annotated[
@@ -129,8 +149,6 @@ class Train:
     """Separate kernels for each step of an episode."""
     optimiser: Annotated[Literal["adam", "sgd"] | None, _option("adam|sgd")] = None
     """Optimiser of the policy."""
-    learning_rate: _OwnFloat = None
-    """Step size."""
     schedule: Annotated[
         Literal["constant", "decreasing"] | None, _option("constant|decreasing")
     ] = None
@@ -143,14 +161,46 @@ class Train:
     ] = None
     """Of asmpg: the log-barrier's mean over visited steps, its sum over those of an episode, its
     mean over all inputs, or an entropy bonus instead."""
-    vectorization: Annotated[Literal["sync", "async"] | None, _option("sync|async", "sync")] = None
-    """Gymnasium environments in this process, or each in its own process."""
-    step_timeout: Annotated[float | None, _value("SECONDS")] = None
-    """Seconds that a step of a Gymnasium environment may take; no limit if left out."""
-    option: _Settings = ()
-    """Any other option of the method, say start=zeros; may be given several times."""
-    environment_option: _Settings = ()
-    """An option of the environment, say max_steps=100; likewise."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Train:
+    """Train a policy with memory in an environment, once for each seed."""
+
+    environment: Annotated[str | None, Positional, _value("ENVIRONMENT")] = None
+    """One of those that `asmpg envs` shows, or any Gymnasium id, module:Name-v0."""
+    method: Annotated[str | None, _option("STR", "asm-ppo")] = None
+    """asm-ppo (recommended), gru-ppo, mingru-ppo, memoryless-ppo, asmpg (as in the paper),
+    asmpg-marginal, ais-kl, ais-mmd, ais-kl-fixed or ais-mmd-fixed."""
+    steps: _OwnInteger = None
+    """Environment steps of each seed."""
+    seeds: Annotated[str | None, _option("N|SEED,SEED,...", "10")] = None
+    """How many seeds, the paper's first, or which: 1952,5235. A single one: 1952,"""
+    out: _Folder = None
+    """Folder of the run; runs/ENVIRONMENT-METHOD if left out."""
+    resume: Annotated[Path | None, _value("RUN")] = None
+    """Resume the run in this folder; options must be its own, or be left out, but for more
+    steps, --stop-at and --patience."""
+    stop_at: Annotated[float | None, _value("SCORE")] = None
+    """Stop a seed once an evaluation of it scores so much; the run ends when all seeds have."""
+    patience: Annotated[int | None, _value("EVALUATIONS")] = None
+    """Stop a seed once so many of its evaluations in a row brought no new best score."""
+    device: Annotated[str | None, _value("cpu|gpu|cuda:0")] = None
+    """What to compute on; what jax prefers if left out."""
+    quiet: _Quiet = False
+    no_compile_cache: _NoCompileCache = False
+    asm_ppo: OmitArgPrefixes[_MethodOptions] = _MethodOptions()
+    """Of the recommended method; other methods have some of them, too."""
+    evaluation: OmitArgPrefixes[_EvaluationOptions] = _EvaluationOptions()
+    """How the policy is measured while it is trained."""
+    record: OmitArgPrefixes[_RecordOptions] = _RecordOptions()
+    """What is kept beside checkpoints and metrics.csv."""
+    environment_: Annotated[_EnvironmentOptions, OmitArgPrefixes, arg(name="environment")] = (
+        _EnvironmentOptions()
+    )
+    """Of the environment, and of how Gymnasium environments are stepped."""
+    paper: OmitArgPrefixes[_PaperOptions] = _PaperOptions()
+    """Of the paper's methods, asmpg, asmpg-marginal and ais-*."""
 
 
 @dataclass(frozen=True, kw_only=True)

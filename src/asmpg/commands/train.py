@@ -16,15 +16,17 @@ from asmpg._support.words import counted
 from asmpg.commands._options import read_options, read_seeds
 from asmpg.environments import registered_names
 from asmpg.runs import RunConfig, RunFolder
-from asmpg.training import TensorBoardLogger, score_of
+from asmpg.training import Callback, TensorBoardLogger, WandbLogger, score_of
 from asmpg.training import train as train
 
 #: Options that do not change what is learned.
 _NOT_LEARNING = {
     "out",
     "resume",
+    "device",
     "checkpoint_every",
     "tensorboard",
+    "wandb",
     "quiet",
     "step_timeout",
     "trust",
@@ -32,7 +34,16 @@ _NOT_LEARNING = {
     "environment_option",
 }
 #: Options that go with `--resume`, whatever the run has.
-_WITH_RESUME = {"resume", "checkpoint_every", "tensorboard", "quiet", "step_timeout", "trust"}
+_WITH_RESUME = {
+    "resume",
+    "device",
+    "checkpoint_every",
+    "tensorboard",
+    "wandb",
+    "quiet",
+    "step_timeout",
+    "trust",
+}
 
 
 def show(**options: Any) -> None:
@@ -126,7 +137,11 @@ def _environment_options(config: RunConfig) -> dict[str, Any]:
 
 def _train(config: RunConfig, out: Path, given: Mapping[str, Any]) -> None:
     _repeat_exactly_on_gpus()
-    callbacks = [TensorBoardLogger(out / "tensorboard")] if given.get("tensorboard") else []
+    callbacks: list[Callback] = []
+    if given.get("tensorboard"):
+        callbacks.append(TensorBoardLogger(out / "tensorboard"))
+    if "wandb" in given:
+        callbacks.append(WandbLogger(given["wandb"], folder=out))
     try:
         result = train(
             config,
@@ -134,6 +149,7 @@ def _train(config: RunConfig, out: Path, given: Mapping[str, Any]) -> None:
             resume="resume" in given,
             callbacks=callbacks,
             progress=not given.get("quiet"),
+            device=given.get("device"),
             checkpoint_every=given.get("checkpoint_every"),
             trust=bool(given.get("trust")),
             step_timeout=given.get("step_timeout"),

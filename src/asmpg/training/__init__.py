@@ -2,13 +2,14 @@
 
 from asmpg.training._callbacks import Callback as Callback
 from asmpg.training._callbacks import Score as Score
-from asmpg.training._callbacks import TensorBoardLogger as TensorBoardLogger
 from asmpg.training._callbacks import score_of as score_of
 from asmpg.training._continue import starting_from as starting_from
 from asmpg.training._evaluate import episode_statistics as episode_statistics
 from asmpg.training._evaluate import evaluate as evaluate
 from asmpg.training._host_seed import HostSeed as HostSeed
 from asmpg.training._learn import learn as learn
+from asmpg.training._loggers import TensorBoardLogger as TensorBoardLogger
+from asmpg.training._loggers import WandbLogger as WandbLogger
 from asmpg.training._loop import train as train
 from asmpg.training._loop import train_together as train_together
 from asmpg.training._loop import with_progress as with_progress

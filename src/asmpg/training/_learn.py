@@ -7,6 +7,7 @@ from typing import Any, Literal
 import jax
 
 from asmpg._support.compile_cache import use_compile_cache
+from asmpg._support.devices import on_device
 from asmpg.agents import Agent
 from asmpg.methods import ASMPPO, Method, with_array_numbers
 from asmpg.runs import RunConfig, default_seeds
@@ -27,6 +28,7 @@ def learn(
     resume: bool = False,
     callbacks: Iterable[Callback] = (),
     progress: bool = True,
+    device: Any = None,
     checkpoint_every: int | None = None,
     evaluate_every: int | None = None,
     evaluation_episodes: int | None = None,
@@ -60,6 +62,8 @@ def learn(
         resume: Resume the run in `out`.
         callbacks: Who listens, and may stop training by returning `False`: see `asmpg.Callback`.
         progress: Show progress on standard error.
+        device: Where what is compiled runs: `"cpu"`, `"gpu"`, `"cuda:1"`, or one of
+            `jax.devices()`; by default the one that jax prefers.
         checkpoint_every: Keep a checkpoint in every so many steps, in `out`, for
             `asmpg.load(out, step=...)`; the best and the last one are always kept.
         evaluate_every: Steps between evaluations: the method's, or on the host a tenth of `steps`.
@@ -110,20 +114,21 @@ def learn(
     ]
     alone = isinstance(method, Method)
     outs = [out if out is None or alone else Path(out) / str(n) for n in range(len(methods))]
-    resolved = configs[0].resolve().with_step_timeout(step_timeout)
-    starts = {}
-    if start is not None:
-        starts = starting_from(start, build_program(configs[0], resolved), configs[0].seeds)
-    results = train_together(
-        configs,
-        resolved,
-        outs,
-        resume=resume,
-        callbacks=with_progress(callbacks, progress),
-        starts=starts,
-        checkpoint_every=checkpoint_every,
-    )
-    agents = [result.agent() for result in results]
+    with on_device(device):
+        resolved = configs[0].resolve().with_step_timeout(step_timeout)
+        starts = {}
+        if start is not None:
+            starts = starting_from(start, build_program(configs[0], resolved), configs[0].seeds)
+        results = train_together(
+            configs,
+            resolved,
+            outs,
+            resume=resume,
+            callbacks=with_progress(callbacks, progress),
+            starts=starts,
+            checkpoint_every=checkpoint_every,
+        )
+        agents = [result.agent() for result in results]
     return agents[0] if alone else agents
 
 

@@ -9,11 +9,11 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
-import jax
 import numpy as np
 
 from asmpg._support.checks import check_integer
 from asmpg._support.compile_cache import use_compile_cache
+from asmpg._support.devices import current_device, on_device
 from asmpg._support.errors import TrainingError
 from asmpg._support.interrupts import deferred_interrupt, worker_threads
 from asmpg._support.machine import available_cores
@@ -49,6 +49,7 @@ def train(
     resume: bool = False,
     callbacks: Iterable[Callback] = (),
     progress: bool = True,
+    device: Any = None,
     checkpoint_every: int | None = None,
     environment: object | None = None,
     method: Method[Any] | None = None,
@@ -70,6 +71,9 @@ def train(
     The folder has the last checkpoint of each seed and that of its best evaluation. With
     `checkpoint_every`, a number of steps, the one of the first evaluation in every so many steps is
     kept as well, for `asmpg.load(out, step=...)`.
+
+    What is compiled runs on `device`: `"cpu"`, `"gpu"`, `"cuda:1"` or one of `jax.devices()`; by
+    default on the one that jax prefers.
 
     `progress` is shown on standard error, unless one of the `callbacks` does.
 
@@ -93,16 +97,16 @@ def train(
     """
     use_compile_cache()
     config = config.with_objects(environment, method)
-    resolved = config.resolve(trust=trust or not resume).with_step_timeout(step_timeout)
-    listeners = with_progress(callbacks, progress)
-    return train_together(
-        [config],
-        resolved,
-        [out],
-        resume=resume,
-        callbacks=listeners,
-        checkpoint_every=checkpoint_every,
-    )[0]
+    with on_device(device):
+        resolved = config.resolve(trust=trust or not resume).with_step_timeout(step_timeout)
+        return train_together(
+            [config],
+            resolved,
+            [out],
+            resume=resume,
+            callbacks=with_progress(callbacks, progress),
+            checkpoint_every=checkpoint_every,
+        )[0]
 
 
 def train_together(
@@ -425,4 +429,4 @@ def _make_batches(
 
 def _in_one_program() -> bool:
     """Whether all seeds are batched by `vmap`: not on CPUs, where it is no faster."""
-    return jax.default_backend() != "cpu"
+    return current_device().platform != "cpu"

@@ -29,7 +29,7 @@ config = asmpg.RunConfig(
     evaluation_episodes=20,
 )
 resume = __import__("pathlib").Path(sys.argv[1], "config.json").exists()
-asmpg.train(config, sys.argv[1], resume=resume, progress=False)
+asmpg.train(config, sys.argv[1], resume=resume, verbose=0)
 """
 STUDY = """
 environments = ["CheeseMaze", "TMaze"]

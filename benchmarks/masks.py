@@ -85,7 +85,7 @@ def main() -> None:
     given = parser.parse_args()
     returns, agents = {}, {}
     for name, kind in (("with masks", MaskedDoors), ("without", Doors)):
-        agent = asmpg.ASMPPO().learn(kind, steps=given.steps, seeds=given.seeds, progress=False)
+        agent = asmpg.ASMPPO().learn(kind, steps=given.steps, seeds=given.seeds, verbose=0)
         agents[name] = agent
         assert agent.result is not None
         last = {row["seed"]: row["undiscounted_return"] for row in agent.result.rows}

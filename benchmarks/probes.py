@@ -29,7 +29,7 @@ def main() -> None:
         for method in arguments.methods:
             began = time.perf_counter()
             config = probe.config(method, seeds=arguments.seeds)
-            values = probe.values(train(config, progress=False))
+            values = probe.values(train(config, verbose=0))
             row = {
                 "probe": probe.label,
                 "method": method,

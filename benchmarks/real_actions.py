@@ -65,7 +65,7 @@ def main() -> None:
                 out=folder,
                 resume=(folder / "config.json").exists(),
                 evaluate_every=given.steps // 50,
-                progress=False,
+                verbose=0,
             )
             assert agent.result is not None
             curves: dict[int, list[float]] = {}

@@ -312,7 +312,7 @@ def run(job: Job, seed: int, environments: dict[str, Any]) -> Job:
     )
     began = time.monotonic()
     try:
-        rows = train(config, progress=False).rows
+        rows = train(config, verbose=0).rows
     except TrainingError as error:
         return {"error": str(error)}
     curve = [[int(row["steps"]), round(float(row[task.measure]), 5)] for row in rows]

@@ -88,7 +88,7 @@ def measure(environment: str, method: str) -> dict[str, Any]:
     )
     tick()
     config = RunConfig(environment, method=method, steps=1024, seeds=(1952,))
-    train(config, callbacks=[Clock()], progress=False)
+    train(config, callbacks=[Clock()], verbose=0)
     tick()
     pairs = zip(PHASES, clock, clock[1:], strict=False)
     phases = {name: [b - a for a, b in zip(*ends, strict=True)] for name, *ends in pairs}

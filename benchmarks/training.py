@@ -98,7 +98,7 @@ def network_operations(name: str, steps: float, updates: float) -> float:
 def measure(config: RunConfig, *, peak: float) -> dict[str, Any]:
     stopwatch = Stopwatch()
     began = time.perf_counter()
-    train(config, callbacks=[stopwatch], progress=False)
+    train(config, callbacks=[stopwatch], verbose=0)
     seconds = time.perf_counter() - began
     early, late = stopwatch.rates(0.0, 0.1), stopwatch.rates(0.9, 1.0)
     paper = config.method == "asmpg"

@@ -9,7 +9,7 @@ from asmpg.exact import policy_returns
 from host_environments import NumPyCheeseMaze
 
 MAZE = asmpg.make("CheeseMaze", max_steps=20)
-RUN = {"steps": 500, "evaluate_every": 500, "evaluation_episodes": 10, "progress": False}
+RUN = {"steps": 500, "evaluate_every": 500, "evaluation_episodes": 10, "verbose": 0}
 
 
 @pytest.fixture(scope="module")

@@ -157,7 +157,7 @@ def test_the_page_works_in_a_browser(page, tmp_path, width):
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("run") / "maze"
-    train(small_config(steps=1000), out=folder, progress=False)
+    train(small_config(steps=1000), out=folder, verbose=0)
     return folder
 
 

@@ -339,7 +339,7 @@ def test_the_report_shows_the_machine_of_the_median_seed(tmp_path):
     job = folder.study.jobs()[1]
     shutil.rmtree(folder.run_path(job))
     config = dataclasses.replace(job.config, method_options={"policy": "tabular", "num_states": 2})
-    train(config, folder.run_path(job), progress=False)
+    train(config, folder.run_path(job), verbose=0)
     (found,) = median_machines(folder, results)
     assert (found.environment, found.seed) == ("CheeseMaze", folder.study.seeds[1])
     assert found.machine.deterministic

@@ -35,7 +35,7 @@ def run(tmp_path_factory):
         steps=32,
         evaluation_episodes=2,
     )
-    asmpg.train(config, path, progress=False)
+    asmpg.train(config, path, verbose=0)
     return path
 
 

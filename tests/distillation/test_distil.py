@@ -147,7 +147,7 @@ def test_it_can_be_trained_on(distilled, tmp_path):
     out, _ = distilled
     folder = RunFolder(out)
     more = dataclasses.replace(folder.config, steps=folder.config.steps + 16)
-    asmpg.train(more, out, resume=True, progress=False)
+    asmpg.train(more, out, resume=True, verbose=0)
     assert RunFolder(out).finished()
 
 

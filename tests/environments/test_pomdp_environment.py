@@ -121,7 +121,7 @@ def test_a_file_is_resolved_and_trained_in(path, tmp_path):
         environment_options={"max_steps": 20},
         steps=1_000,
         evaluate_every=1_000,
-        progress=False,
+        verbose=0,
     )
     action, _ = agent.predict(2)
     assert int(action) in (0, 1)

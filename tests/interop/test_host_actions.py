@@ -25,7 +25,7 @@ SPACES = [
     spaces.Box(np.asarray([-1.0, 0.0]), np.asarray([1.0, 9.0]), dtype=np.float64),
     spaces.Box(-1, 1, (2, 2)),
 ]
-QUICK = {"steps": 64, "seeds": (0,), "evaluation_episodes": 2, "progress": False}
+QUICK = {"steps": 64, "seeds": (0,), "evaluation_episodes": 2, "verbose": 0}
 SMALL = {
     "num_environments": 2,
     "rollout_steps": 16,
@@ -167,7 +167,7 @@ class Doors(gymnasium.Env):
 
 def test_a_masked_task_is_learned_that_is_not_without():
     """After 4,000 steps the mean return of 100 episodes is above 0.9; below 0.2 without masks."""
-    options = {"steps": 4_000, "seeds": (1,), "evaluation_episodes": 2, "progress": False}
+    options = {"steps": 4_000, "seeds": (1,), "evaluation_episodes": 2, "verbose": 0}
     method = ASMPPO(num_states=4, critic="memory", rollout_steps=32, epochs=2)
     agent = method.learn(lambda: Doors(rooms=3), **options)
     assert played(agent, Doors(rooms=3), masked=True) > 0.9

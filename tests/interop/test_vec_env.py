@@ -16,7 +16,7 @@ from host_environments import FakeVecEnv, NumPyCheeseMaze, RandomWalk
 METHOD = asmpg.ASMPPO(
     num_states=2, critic="memory", num_environments=2, rollout_steps=16, epochs=1, minibatches=1
 )
-RUN = {"steps": 64, "evaluation_episodes": 4, "progress": False}
+RUN = {"steps": 64, "evaluation_episodes": 4, "verbose": 0}
 
 
 def mazes():

@@ -19,7 +19,7 @@ from asmpg.policies import AgentMemory, FilteredPolicy, FilterMemory, TabularPol
 from learning import improve, initialise
 
 STATES, ACTIONS, OBSERVATIONS, HORIZON = 2, 2, 2, 3
-QUICK = {"steps": 64, "seeds": (0,), "evaluation_episodes": 2, "progress": False}
+QUICK = {"steps": 64, "seeds": (0,), "evaluation_episodes": 2, "verbose": 0}
 SMALL = {
     "critic": "latent",
     "num_environments": 2,

@@ -72,7 +72,7 @@ class Far(gymnasium.Env):
 def test_what_was_seen_is_learned_with_saved_and_then_left_alone(tmp_path):
     """Above 9 of 10 steps right after 10,000 steps; what is loaded acts alike."""
     method = GRUPPO(critic_width=8, width=8, learning_rate=5e-3)
-    agent = method.learn(Far, steps=10_000, seeds=(0,), evaluation_episodes=20, progress=False)
+    agent = method.learn(Far, steps=10_000, seeds=(0,), evaluation_episodes=20, verbose=0)
     assert agent.result.rows[-1]["undiscounted_return"] > 9
     agent.save(tmp_path / "agent.npz")
     again = asmpg.load(tmp_path / "agent.npz")

@@ -235,7 +235,7 @@ def test_methods_train_save_and_play_with_a_window(method, name, tmp_path):
     else:
         options |= {"episodes_per_update": 2}
     learner = PRESETS[method].make(options, name=method)
-    agent = learner.learn(name, steps=200, evaluation_episodes=2, progress=False)
+    agent = learner.learn(name, steps=200, evaluation_episodes=2, verbose=0)
     agent.save(tmp_path / "agent.npz")
     loaded = asmpg.load(tmp_path / "agent.npz")
     observations = [make(name).reset(jax.random.key(seed))[0] for seed in range(6)]
@@ -264,7 +264,7 @@ def test_methods_train_save_and_play_with_a_window(method, name, tmp_path):
 @pytest.mark.usefixtures("as_user")
 def test_bad_options_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
-        asmpg.ASMPPO(**options).learn("CheeseMaze", steps=1_000, progress=False)
+        asmpg.ASMPPO(**options).learn("CheeseMaze", steps=1_000, verbose=0)
 
 
 def test_a_window_that_would_not_fit_is_refused():
@@ -272,7 +272,7 @@ def test_a_window_that_would_not_fit_is_refused():
         make_finite("CheeseMaze").model, max_steps=1_000_000, label="Long"
     )
     with pytest.raises(ValueError, match=r"window must be smaller, got 500000.*window=0"):
-        asmpg.ASMPPO(window=500_000).learn(many, progress=False)
+        asmpg.ASMPPO(window=500_000).learn(many, verbose=0)
 
 
 @pytest.fixture(scope="module")
@@ -280,7 +280,7 @@ def agent():
     method = asmpg.ASMPPO(
         window=2, num_states=3, num_environments=2, rollout_steps=8, minibatches=2
     )
-    return method.learn("CheeseMaze", steps=100, evaluation_episodes=2, progress=False)
+    return method.learn("CheeseMaze", steps=100, evaluation_episodes=2, verbose=0)
 
 
 def test_the_memories_that_can_be_met_are_counted(agent):

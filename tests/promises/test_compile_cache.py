@@ -119,7 +119,7 @@ def test_a_second_process_compiles_nothing(tmp_path):
         "seen = collections.Counter()\n"
         "jax.monitoring.register_event_listener(lambda name, **_: seen.update([name]))\n"
         "method = asmpg.ASMPG(policy='tabular', num_states=2)\n"
-        "asmpg.learn(method, 'CheeseMaze', steps=50, evaluation_episodes=2, progress=False,\n"
+        "asmpg.learn(method, 'CheeseMaze', steps=50, evaluation_episodes=2, verbose=0,\n"
         "            environment_options={'max_steps': 20})\n"
         "names = [f'/jax/compilation_cache/cache_{kind}' for kind in ('hits', 'misses')]\n"
         "print(json.dumps([seen[name] for name in names]))"

@@ -52,7 +52,7 @@ def test_an_environment_is_added(recall):
 def test_an_added_environment_is_checked_and_trained_by_its_name():
     assert "Recall" in str(asmpg.check("Recall", seconds=0))
     method = asmpg.ASMPG(policy="tabular", num_states=2, learning_rate=0.1)
-    agent = method.learn("Recall", steps=8000, environment_options={"delay": 2}, progress=False)
+    agent = method.learn("Recall", steps=8000, environment_options={"delay": 2}, verbose=0)
     assert agent.result.rows[-1]["undiscounted_return"] > 0.9
 
 
@@ -60,7 +60,7 @@ def test_an_added_environment_is_checked_and_trained_by_its_name():
 def test_a_method_is_added():
     try:
         method = follow("How to add a method")["Reinforce"]
-        agent = method().learn("MachineRepair", steps=4000, evaluate_every=4000, progress=False)
+        agent = method().learn("MachineRepair", steps=4000, evaluate_every=4000, verbose=0)
         assert PRESETS["reinforce"].method is method
     finally:
         PRESETS.pop("reinforce", None)
@@ -72,7 +72,7 @@ def test_a_method_is_added():
 def test_a_memory_kernel_is_added():
     followed = follow("How to add a memory kernel")
     maze = asmpg.make("CheeseMaze", max_steps=20)
-    agent = followed["method"].learn(maze, steps=1024, evaluation_episodes=5, progress=False)
+    agent = followed["method"].learn(maze, steps=1024, evaluation_episodes=5, verbose=0)
     assert isinstance(agent.policy, followed["Sticky"])
     assert (agent.nu(0, 0, 4)[0], agent.nu(1, 0, 4)[1]) >= (0.9, 0.9)
 

@@ -15,7 +15,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 #: What is quickly compiled, trained and searched.
 SMALL = 'critic="memory", num_states=4, epochs=1, minibatches=1'
 SHORTER = {
-    r"\bsteps=\d+_000\b": "steps=500",
+    r"\b(steps|step|checkpoint_every)=\d+_000\b": r"\1=500",
     r'ASMPPO\((num_states=8|critic="memory")': f"ASMPPO({SMALL}",
     r'RunConfig\("CheeseMaze"': f"\\g<0>, method_options=dict({SMALL})",
     r"GRUPPO\(\)": 'GRUPPO(critic="memory", width=8, epochs=1, minibatches=1)',
@@ -58,7 +58,7 @@ def test_the_blocks_of_a_page_run_in_their_order(page, tmp_path, monkeypatch):
 @pytest.mark.long_running
 def test_what_a_reader_trains_first_is_learned_whatever_the_seed(page, measure, least):
     block = _first_training(ROOT / page)
-    several = re.sub(r"(\.learn\(.*steps=[\d_]+)\)", r"\1, seeds=2, progress=False)", block)
+    several = re.sub(r"(\.learn\(.*steps=[\d_]+)\)", r"\1, seeds=2, verbose=0)", block)
     names = {}
     exec(compile(several, page, "exec"), names)
     last = {row["seed"]: row[measure] for row in names["agent"].result.rows}

@@ -22,7 +22,7 @@ RUN = {
     "steps": 600,
     "evaluate_every": 300,
     "evaluation_episodes": 5,
-    "progress": False,
+    "verbose": 0,
     "environment_options": {"max_steps": 20},
 }
 

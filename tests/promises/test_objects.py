@@ -23,7 +23,7 @@ SMALL = {
     "minibatches": 1,
     "averaging": None,
 }
-RUN = {"steps": 64, "evaluate_every": 32, "evaluation_episodes": 5, "progress": False}
+RUN = {"steps": 64, "evaluate_every": 32, "evaluation_episodes": 5, "verbose": 0}
 
 
 class Mine(asmpg.ASMPPO):
@@ -81,7 +81,7 @@ def test_a_method_that_json_cannot_hold_is_handed_in_again(run):
         with pytest.raises(ValueError, match=r"method must be handed in again: .*Mine, was given"):
             again(out)
     with pytest.raises(ValueError, match="method must be handed in again"):
-        asmpg.train(RunFolder(out).config, out, resume=True, progress=False)
+        asmpg.train(RunFolder(out).config, out, resume=True, verbose=0)
     loaded = asmpg.load(out, method=METHOD)
     np.testing.assert_array_equal(loaded.nu(0, 1, 2), agent.nu(0, 1, 2))
     assert asmpg.evaluate(out, episodes=4, method=METHOD)[0]["episodes"] == 4
@@ -101,7 +101,7 @@ def test_a_registered_method_has_a_name_everywhere(tmp_path, monkeypatch):
     try:
         by_name = asmpg.RunConfig("CheeseMaze", method="mine", evaluation_episodes=5, seeds=(1952,))
         assert (by_name.steps, by_name.evaluate_every) == (64, 32)
-        result = asmpg.train(by_name, tmp_path / "run", progress=False)
+        result = asmpg.train(by_name, tmp_path / "run", verbose=0)
         assert asmpg.load(tmp_path / "run").num_states == 2
         assert result.config.to_dict()["method_options"]["bonus"] == 0.5
         for name, method, message in (

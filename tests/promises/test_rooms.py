@@ -45,7 +45,6 @@ LAZY = {
     ("asmpg.studies.worker", "asmpg"): "a worker chooses its device before jax is imported",
     ("asmpg.studies.worker", "jax"): "a worker chooses its device before jax is imported",
     ("asmpg.training", "tensorboardX"): "an extra",
-    ("asmpg.training", "wandb"): "an extra",
 }
 
 

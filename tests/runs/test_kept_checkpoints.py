@@ -12,7 +12,7 @@ from runs import SEEDS, arrays, assert_same_runs, small_config
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     out = tmp_path_factory.mktemp("runs") / "run"
-    train(small_config(), out, checkpoint_every=1000, progress=False)
+    train(small_config(), out, checkpoint_every=1000, verbose=0)
     return out
 
 
@@ -36,7 +36,7 @@ def test_load_takes_the_first_that_is_far_enough(run):
         assert f"after {steps:,} steps" in repr(agent)
         assert int(agent.learner.optimiser[0].count) > 0
     values = {seed: folder.status(seed, folder.kept_steps(seed)[0]).value for seed in SEEDS}
-    best = max(values, key=lambda seed: values[seed])
+    best = max(values, key=lambda seed: float(values[seed]))
     assert f"seed {best} " in repr(asmpg.load(run, step=1000))
 
 
@@ -54,7 +54,7 @@ def test_what_cannot_be_chosen(run, tmp_path):
         train(small_config(), checkpoint_every=1000)
     with pytest.raises(ValueError, match="checkpoint_every must be an integer of at least 1"):
         train(small_config(), tmp_path / "other", checkpoint_every=0)
-    train(small_config(), tmp_path / "plain", progress=False)
+    train(small_config(), tmp_path / "plain", verbose=0)
     with pytest.raises(ValueError, match="which has none: train with checkpoint_every; got 0"):
         asmpg.load(tmp_path / "plain", step=0)
 
@@ -76,11 +76,11 @@ def test_a_callback_that_raises_costs_no_finished_evaluation(run, tmp_path, monk
     monkeypatch.setattr("asmpg.training._loop._in_one_program", lambda: abreast)
     fails = Fails(6, RuntimeError("of the user's"))
     with pytest.raises(RuntimeError, match="of the user's"):
-        train(small_config(), tmp_path / "run", callbacks=[fails], progress=False)
+        train(small_config(), tmp_path / "run", callbacks=[fails], verbose=0)
     folder = RunFolder(tmp_path / "run")
     kept = sum(folder.status(seed).evaluations for seed in SEEDS)
     assert kept == (4 if abreast else 5)
-    train(small_config(), tmp_path / "run", resume=True, progress=False)
+    train(small_config(), tmp_path / "run", resume=True, verbose=0)
     if not abreast:
         assert_same_runs(tmp_path / "run", run)
 
@@ -95,11 +95,11 @@ def test_what_was_kept_beyond_the_last_checkpoint_is_done_again(run, tmp_path):
             tmp_path / "run",
             checkpoint_every=500,
             callbacks=[Fails(9, Death())],
-            progress=False,
+            verbose=0,
         )
     folder = RunFolder(tmp_path / "run")
     assert any(folder.kept_steps(seed)[-1] > folder.status(seed).steps for seed in SEEDS)
-    train(small_config(), tmp_path / "run", resume=True, progress=False)
+    train(small_config(), tmp_path / "run", resume=True, verbose=0)
     for seed in SEEDS:
         assert folder.kept_steps(seed) == []
     assert_same_runs(tmp_path / "run", run)
@@ -107,7 +107,7 @@ def test_what_was_kept_beyond_the_last_checkpoint_is_done_again(run, tmp_path):
 
 def test_the_command_line_keeps_them_too(run, tmp_path):
     again = tmp_path / "run"
-    train(small_config(), again, progress=False)
+    train(small_config(), again, verbose=0)
     main(["train", "--resume", str(again), "--steps", "3000", "--checkpoint-every=1", "--quiet"])
     steps = {int(row["steps"]) for row in RunFolder(again).rows() if row["seed"] == SEEDS[0]}
     assert set(RunFolder(again).kept_steps(SEEDS[0])) == {n for n in steps if n > 2100}

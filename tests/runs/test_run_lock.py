@@ -75,7 +75,7 @@ def test_a_second_process_is_refused_and_writes_nothing(tmp_path, capsys):
         assert contents(run) == before
         refused.append(str(error.value))
 
-    train(small_config(), run, callbacks=[Once(intrude)], progress=False)
+    train(small_config(), run, callbacks=[Once(intrude)], verbose=0)
     assert len(refused) == 1
     assert "\n" not in refused[0]
     message = capsys.readouterr().err

@@ -154,7 +154,7 @@ def _places(value: Any):
 
 def make_targets(folder: Path) -> list[Target]:
     """One small run, its agent, and a study without runs; each file with what reads it."""
-    result = train(small_config(), folder / "run", progress=False)
+    result = train(small_config(), folder / "run", verbose=0)
     result.agent().save(folder / "agent.npz")
     study = prepare(folder / "study", read_study(_tables(), name="tiny"), text=TINY)
     session = {

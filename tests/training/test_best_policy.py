@@ -55,7 +55,7 @@ def test_the_objective_decides_not_the_undiscounted_return():
 def test_a_maze_whose_return_is_1_early_on_is_learned_to_the_end():
     """Every episode that finds the cheese returns 1: only discounting tells quick from slow."""
     agent = asmpg.ASMPPO(num_states=8, critic="memory").learn(
-        NumPyCheeseMaze, steps=20_000, evaluate_every=5_000, progress=False
+        NumPyCheeseMaze, steps=20_000, evaluate_every=5_000, verbose=0
     )
     last = agent.result.rows[-1]
     (seed,) = agent.result.seeds

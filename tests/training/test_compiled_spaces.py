@@ -11,7 +11,7 @@ import asmpg
 from asmpg.environments import Box, Discrete, Environment, MultiDiscrete
 from asmpg.methods import ASMPG, ASMPPO
 
-QUICK = {"steps": 600, "seeds": (0,), "evaluation_episodes": 4, "progress": False}
+QUICK = {"steps": 600, "seeds": (0,), "evaluation_episodes": 4, "verbose": 0}
 SMALL = {"num_environments": 2, "rollout_steps": 16, "epochs": 1, "minibatches": 1}
 
 

@@ -15,7 +15,7 @@ PLAIN = asmpg.ASMPG(policy="tabular", num_states=2)
 PPO = asmpg.ASMPPO(
     num_states=4, critic="memory", num_environments=2, rollout_steps=32, epochs=1, minibatches=1
 )
-RUN = {"steps": 500, "evaluate_every": 500, "evaluation_episodes": 10, "progress": False}
+RUN = {"steps": 500, "evaluate_every": 500, "evaluation_episodes": 10, "verbose": 0}
 
 
 class Once(asmpg.Callback):

@@ -13,6 +13,10 @@ from asmpg.training import train
 from runs import small_config
 
 
+def chosen():
+    return getattr(jax.config, "jax_default_device")  # noqa: B009
+
+
 def test_all_threads_compute_there_and_afterwards_as_before():
     found = []
     device = jax.devices("cpu")[0]
@@ -22,12 +26,12 @@ def test_all_threads_compute_there_and_afterwards_as_before():
             thread = threading.Thread(target=lambda: found.append(jnp.zeros(()).devices()))
             thread.start()
             thread.join()
-            assert jax.config.jax_default_device == device
-        assert jax.config.jax_default_device is None
+            assert chosen() == device
+        assert chosen() is None
     assert found == [{device}] * 3
     with pytest.raises(KeyError), on_device("cpu"):
         raise KeyError
-    assert jax.config.jax_default_device is None
+    assert chosen() is None
 
 
 def test_learn_and_train_take_it():
@@ -35,10 +39,10 @@ def test_learn_and_train_take_it():
 
     class Look(asmpg.Callback):
         def on_evaluation(self, seed, row):
-            seen.append(jax.config.jax_default_device)
+            seen.append(chosen())
             return False
 
-    train(small_config(), device="cpu", callbacks=[Look()], progress=False)
+    train(small_config(), device="cpu", callbacks=[Look()], verbose=0)
     assert seen[0] == jax.devices("cpu")[0]
 
 

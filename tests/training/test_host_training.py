@@ -40,7 +40,7 @@ SEEDS = (1,)
 
 def quietly(method, environment, **options):
     return method.learn(
-        environment, progress=False, **{"steps": 600, "evaluation_episodes": 4} | options
+        environment, verbose=0, **{"steps": 600, "evaluation_episodes": 4} | options
     )
 
 
@@ -337,7 +337,7 @@ def test_seeds_decide_everything_and_differ():
 def test_evaluations_are_the_same_from_python_and_by_configuration():
     """Ten evaluations of 30 episodes after the first, however training on the host is asked for."""
     method = asmpg.ASMPG(**SMALL)
-    from_python = method.learn(ID, steps=100, progress=False).result.config
+    from_python = method.learn(ID, steps=100, verbose=0).result.config
     by_configuration = RunConfig(ID, method="asmpg", method_options=SMALL, steps=100)
     for config in (from_python, by_configuration):
         assert (config.evaluate_every, config.evaluation_episodes) == (10, 30)

@@ -25,26 +25,26 @@ class StopAfter(Callback):
 @pytest.mark.parametrize("answer", [False, np.False_])
 def test_a_callback_stops_training_and_the_run_can_be_resumed(tmp_path, answer):
     stop = StopAfter(3, answer)
-    result = train(small_config(), tmp_path / "run", callbacks=[stop], progress=False)
+    result = train(small_config(), tmp_path / "run", callbacks=[stop], verbose=0)
     assert 3 <= len(result.rows) == stop.heard < 10
     assert stop.error is None
     assert result.agent().config.environment == "CheeseMaze"
     folder = RunFolder(tmp_path / "run")
     assert not folder.finished()
     assert sum(folder.status(seed).evaluations for seed in SEEDS) == stop.heard
-    train(small_config(), tmp_path / "run", resume=True, progress=False)
-    train(small_config(), tmp_path / "unbroken", progress=False)
+    train(small_config(), tmp_path / "run", resume=True, verbose=0)
+    train(small_config(), tmp_path / "unbroken", verbose=0)
     assert_same_runs(tmp_path / "run", tmp_path / "unbroken")
 
 
 @pytest.mark.parametrize("answer", [None, True])
 def test_other_answers_do_not_stop_it(answer):
-    assert len(train(small_config(), callbacks=[StopAfter(1, answer)], progress=False).rows) == 10
+    assert len(train(small_config(), callbacks=[StopAfter(1, answer)], verbose=0).rows) == 10
 
 
 def test_without_a_folder_the_agent_is_of_a_seed_that_was_evaluated():
     config = small_config(seeds=tuple(range(6)))
-    result = train(config, callbacks=[StopAfter(1)], progress=False)
+    result = train(config, callbacks=[StopAfter(1)], verbose=0)
     evaluated = {row["seed"] for row in result.rows}
     assert len(evaluated) < 6
     result.agent()
@@ -93,11 +93,11 @@ def scores(folder, seed):
 @pytest.mark.parametrize("abreast", [False, True])
 def test_every_seed_stops_at_the_target_by_itself(tmp_path, monkeypatch, abreast):
     monkeypatch.setattr("asmpg.training._loop._in_one_program", lambda: abreast)
-    train(small_config(), tmp_path / "full", progress=False)
+    train(small_config(), tmp_path / "full", verbose=0)
     full = RunFolder(tmp_path / "full")
     target = sorted(scores(full, SEEDS[0]))[-2]
     config = small_config(stop_at=target)
-    train(config, tmp_path / "run", progress=False)
+    train(config, tmp_path / "run", verbose=0)
     folder = RunFolder(tmp_path / "run")
     assert folder.config.stop_at == target
     assert folder.finished()
@@ -108,10 +108,10 @@ def test_every_seed_stops_at_the_target_by_itself(tmp_path, monkeypatch, abreast
         assert folder.status(seed).stopped == ("stop_at" if reached else None)
     assert len(scores(folder, SEEDS[0])) < len(scores(full, SEEDS[0]))
     before = (tmp_path / "run" / "metrics.csv").read_bytes()
-    train(config, tmp_path / "run", resume=True, progress=False)
+    train(config, tmp_path / "run", resume=True, verbose=0)
     assert (tmp_path / "run" / "metrics.csv").read_bytes() == before
     # Resumed without the rule, it is the run that never had one.
-    train(small_config(), tmp_path / "run", resume=True, progress=False)
+    train(small_config(), tmp_path / "run", resume=True, verbose=0)
     assert_same_runs(tmp_path / "run", tmp_path / "full")
 
 

@@ -38,14 +38,14 @@ def runs(monkeypatch):
         return begun[-1]
 
     module = types.ModuleType("wandb")
-    module.init = init
+    vars(module)["init"] = init
     monkeypatch.setitem(sys.modules, "wandb", module)
     return begun
 
 
 def test_each_seed_is_a_run_with_every_metric(runs, tmp_path):
     logger = asmpg.WandbLogger("mazes", folder=tmp_path / "run", tags=["small"])
-    result = train(small_config(), tmp_path / "run", callbacks=[logger], progress=False)
+    result = train(small_config(), tmp_path / "run", callbacks=[logger], verbose=0)
     assert [run.options["config"]["seed"] for run in runs] == list(SEEDS)
     for seed, run in zip(SEEDS, runs, strict=True):
         options = run.options
@@ -73,18 +73,18 @@ def test_a_resumed_run_goes_on_in_its_runs_and_a_failed_one_says_so(runs, tmp_pa
         return asmpg.WandbLogger("mazes", folder=tmp_path / "run")
 
     with pytest.raises(RuntimeError):
-        train(small_config(), tmp_path / "run", callbacks=[logger(), Fails()], progress=False)
+        train(small_config(), tmp_path / "run", callbacks=[logger(), Fails()], verbose=0)
     assert [run.exit_code for run in runs] == [1, 1]
     ids = json.loads((tmp_path / "run" / "wandb.json").read_text())
     assert ids == {str(seed): run.id for seed, run in zip(SEEDS, runs, strict=True)}
     del runs[:]
-    train(small_config(), tmp_path / "run", resume=True, callbacks=[logger()], progress=False)
+    train(small_config(), tmp_path / "run", resume=True, callbacks=[logger()], verbose=0)
     assert [(run.id, run.options["resume"]) for run in runs] == [(i, "allow") for i in ids.values()]
 
 
 def test_the_command_line(runs, tmp_path):
     run = tmp_path / "run"
-    train(small_config(), run, progress=False)
+    train(small_config(), run, verbose=0)
     main(["train", "--resume", str(run), "--steps", "2500", "--wandb", "mazes", "--quiet"])
     assert [each.options["project"] for each in runs] == ["mazes", "mazes"]
     assert RunFolder(run).finished()
@@ -102,5 +102,5 @@ def test_with_wandb_itself(tmp_path, monkeypatch):
     pytest.importorskip("wandb")
     monkeypatch.chdir(tmp_path)
     logger = asmpg.WandbLogger("mazes", folder=tmp_path / "run", mode="offline")
-    train(small_config(), tmp_path / "run", callbacks=[logger], progress=False)
+    train(small_config(), tmp_path / "run", callbacks=[logger], verbose=0)
     assert len(list((tmp_path / "run" / "wandb").glob("offline-run-*"))) == len(SEEDS)

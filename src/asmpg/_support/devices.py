@@ -42,7 +42,7 @@ def on_device(given: Any) -> Iterator[None]:
         yield
         return
     # Not jax.default_device, which is of this thread alone.
-    before = jax.config.jax_default_device
+    before = _chosen()
     jax.config.update("jax_default_device", named_device(given))
     try:
         yield
@@ -52,7 +52,12 @@ def on_device(given: Any) -> Iterator[None]:
 
 def current_device() -> Any:
     """The device that jax computes on now."""
-    chosen = jax.config.jax_default_device
+    chosen = _chosen()
     if chosen is None:
         return jax.devices()[0]
     return jax.devices(chosen)[0] if isinstance(chosen, str) else chosen
+
+
+def _chosen() -> Any:
+    # Not known to type checkers: jax makes it at run time.
+    return getattr(jax.config, "jax_default_device")  # noqa: B009

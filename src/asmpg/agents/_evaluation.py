@@ -89,13 +89,14 @@ def play_fresh_episodes(
 
 def _play_on_host(
     source: Any, actor: Actor[Any], episodes: int, seed: int, discount: float
-) -> tuple[np.ndarray, ...]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     driver = source.open(min(_COPIES, episodes), exactly=False)
     environments = HostEnvironments(driver, HostPlayer(lambda actor: actor, driver.copies))
     try:
         environments.reseed(seed, 0, _STREAM)
         environments.player.prepare(actor)
-        return environments.returns(num_episodes=episodes, discount=discount)[:3]
+        played = environments.returns(num_episodes=episodes, discount=discount)
+        return played[0], played[1], played[2]
     finally:
         driver.close()
 

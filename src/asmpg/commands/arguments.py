@@ -188,6 +188,8 @@ class Train:
     device: Annotated[str | None, _value("cpu|gpu|cuda:0")] = None
     """What to compute on; what jax prefers if left out."""
     quiet: _Quiet = False
+    verbose: Annotated[int | None, _option("0|1|2", "1")] = None
+    """0 is --quiet, 1 shows progress, 2 prints every evaluation as well."""
     no_compile_cache: _NoCompileCache = False
     asm_ppo: OmitArgPrefixes[_MethodOptions] = _MethodOptions()
     """Of the recommended method; other methods have some of them, too."""

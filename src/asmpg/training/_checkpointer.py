@@ -33,15 +33,11 @@ class Checkpointer:
         self._keep_every = keep_every
         self._folders = folders
         self._batches = batches
-        self._written: dict[tuple[Seat, Checkpoint], int] = {
-            (seat, which): count
-            for batch in batches
-            for seat, status in zip(batch.seats, batch.statuses, strict=True)
-            for which, count in (
-                ("last", status.evaluations),
-                ("best", status.best_evaluations),
-            )
-        }
+        self._written: dict[tuple[Seat, Checkpoint], int] = {}
+        for batch in batches:
+            for seat, status in zip(batch.seats, batch.statuses, strict=True):
+                self._written[seat, "last"] = status.evaluations
+                self._written[seat, "best"] = status.best_evaluations
         self._rest(_SECONDS_A_SEED * sum(len(batch.seats) for batch in batches))
 
     def write_if_due(self) -> None:

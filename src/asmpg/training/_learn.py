@@ -27,7 +27,7 @@ def learn(
     out: str | Path | None = None,
     resume: bool = False,
     callbacks: Iterable[Callback] = (),
-    progress: bool = True,
+    verbose: int = 1,
     device: Any = None,
     checkpoint_every: int | None = None,
     evaluate_every: int | None = None,
@@ -61,7 +61,8 @@ def learn(
             are in folders `0`, `1` and so on in it.
         resume: Resume the run in `out`.
         callbacks: Who listens, and may stop training by returning `False`: see `asmpg.Callback`.
-        progress: Show progress on standard error.
+        verbose: 0 shows nothing, 1 progress on standard error, 2 every evaluation with all metrics
+            as well.
         device: Where what is compiled runs: `"cpu"`, `"gpu"`, `"cuda:1"`, or one of
             `jax.devices()`; by default the one that jax prefers.
         checkpoint_every: Keep a checkpoint in every so many steps, in `out`, for
@@ -124,7 +125,7 @@ def learn(
             resolved,
             outs,
             resume=resume,
-            callbacks=with_progress(callbacks, progress),
+            callbacks=with_progress(callbacks, verbose),
             starts=starts,
             checkpoint_every=checkpoint_every,
         )

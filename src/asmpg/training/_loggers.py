@@ -1,5 +1,6 @@
 """Callbacks that write metrics where other tools show them: TensorBoard, Weights & Biases."""
 
+import importlib
 import json
 import math
 from collections.abc import Mapping
@@ -67,12 +68,11 @@ class WandbLogger(Callback):
         if not project:
             raise ValueError(f"project must be the name of a W&B project, got {project!r}")
         try:
-            import wandb
+            self._wandb: Any = importlib.import_module("wandb")
         except ImportError:
             raise ImportError(
                 'logs for Weights & Biases need wandb: pip install "asmpg[wandb]"'
             ) from None
-        self._wandb: Any = wandb
         self._project = project
         self._folder = None if folder is None else Path(folder)
         self._options = options

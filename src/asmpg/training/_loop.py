@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from asmpg._support.checks import check_integer
+from asmpg._support.checks import check_integer, shown
 from asmpg._support.compile_cache import use_compile_cache
 from asmpg._support.devices import current_device, on_device
 from asmpg._support.errors import TrainingError
@@ -48,7 +48,7 @@ def train(
     *,
     resume: bool = False,
     callbacks: Iterable[Callback] = (),
-    progress: bool = True,
+    verbose: int = 1,
     device: Any = None,
     checkpoint_every: int | None = None,
     environment: object | None = None,
@@ -75,7 +75,8 @@ def train(
     What is compiled runs on `device`: `"cpu"`, `"gpu"`, `"cuda:1"` or one of `jax.devices()`; by
     default on the one that jax prefers.
 
-    `progress` is shown on standard error, unless one of the `callbacks` does.
+    Progress is shown on standard error, unless one of the `callbacks` does; with `verbose=2` every
+    evaluation is printed as well, and with 0 nothing is.
 
     An `environment` or `method` of your own stands in `config`, or is handed in beside it, for a
     run on disk that knows it by name only. Gymnasium environments are stepped on the host, seed
@@ -104,7 +105,7 @@ def train(
             resolved,
             [out],
             resume=resume,
-            callbacks=with_progress(callbacks, progress),
+            callbacks=with_progress(callbacks, verbose),
             checkpoint_every=checkpoint_every,
         )[0]
 
@@ -366,11 +367,14 @@ class _Loop:
         return None
 
 
-def with_progress(callbacks: Iterable[Callback], wanted: bool) -> list[Callback]:
-    """The callbacks, and one that shows progress if that is `wanted` and none of them does."""
+def with_progress(callbacks: Iterable[Callback], verbose: int) -> list[Callback]:
+    """The callbacks, and one that shows progress unless `verbose` is 0 or one of them does."""
+    if verbose not in (0, 1, 2):
+        raise ValueError(f"verbose must be 0, 1 or 2, got {shown(verbose)}")
     listed = list(callbacks)
-    shown = any(isinstance(callback, Progress) for callback in listed)
-    return [Progress(), *listed] if wanted and not shown else listed
+    if not verbose or any(isinstance(callback, Progress) for callback in listed):
+        return listed
+    return [Progress(every_evaluation=verbose == 2), *listed]
 
 
 def _open(out: str | Path | None, config: RunConfig, *, resume: bool) -> RunFolder | None:

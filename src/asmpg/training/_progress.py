@@ -1,5 +1,6 @@
 """Progress for people: live in a terminal, a few plain lines elsewhere."""
 
+import math
 import time
 from collections import deque
 from collections.abc import Mapping
@@ -23,9 +24,13 @@ _MOST_SEEDS = 20
 class Progress(Callback):
     """Scores of the seeds, steps per second and time left."""
 
-    def __init__(self, console: Console | None = None):
-        """Show it on `console`, by default the terminal of standard error."""
+    def __init__(self, console: Console | None = None, *, every_evaluation: bool = False):
+        """Show it on `console`, by default the terminal of standard error.
+
+        With `every_evaluation`, a line with all metrics is printed for each of them as well.
+        """
         self._console = console or Console(stderr=True)
+        self._every_evaluation = every_evaluation
         self._live: Live | None = None
 
     def on_start(self, config: RunConfig, score: Score, latest: Mapping[int, Row]) -> None:
@@ -44,6 +49,7 @@ class Progress(Callback):
     def on_compile(self) -> None:
         """Say so."""
         self._phase = "compiling"
+        self._compiling_since = time.monotonic()
         self._say(f"{self._title()}: compiling")
 
     def on_compiled(self, seconds: float) -> None:
@@ -62,6 +68,8 @@ class Progress(Callback):
         self._measured.append((now, self._steps_done()))
         while now - self._measured[0][0] > _WINDOW and len(self._measured) > 2:
             self._measured.popleft()
+        if self._every_evaluation:
+            self._print(f"{self._title()}: {_all_metrics(row)}")
         tenths = self._done_share() * 10 // 1
         if tenths > self._tenths:
             self._tenths = tenths
@@ -74,8 +82,12 @@ class Progress(Callback):
             self._live.stop()
 
     def _say(self, line: str) -> None:
+        """Print it, where nothing is shown live."""
         if self._live is None:
-            self._console.print(line, highlight=False, soft_wrap=True)
+            self._print(line)
+
+    def _print(self, line: str) -> None:
+        self._console.print(line, highlight=False, soft_wrap=True)
 
     def _title(self) -> str:
         return f"{self._config.environment_name}, {self._config.method_name}"
@@ -108,7 +120,7 @@ class Progress(Callback):
     def _status(self) -> str:
         share = f"{100 * self._done_share():.0f}%"
         if self._phase == "compiling":
-            return f"{share}, compiling"
+            return f"{share}, compiling, {clock(time.monotonic() - self._compiling_since)}"
         speed = self._speed()
         left = (
             f", {clock(self._steps_left() / speed)} left"
@@ -140,3 +152,12 @@ class Progress(Callback):
         return Group(
             head, table, *([Text(f"  and {counted(more, 'more seed')}")] if more > 0 else [])
         )
+
+
+def _all_metrics(row: Row) -> str:
+    measured = [
+        f"{name.replace('_', ' ')} {value:.4g}"
+        for name, value in row.items()
+        if name not in ("seed", "steps") and not math.isnan(value)
+    ]
+    return f"seed {row['seed']}, {counted(int(row['steps']), 'step')}: {', '.join(measured)}"

@@ -122,7 +122,7 @@ def _train(resolved: ResolvedEnvironment, config: RunConfig, seconds: float) -> 
         clock = _Clock(seconds / len(groups), seeds)
         one = dataclasses.replace(config, seeds=seeds)
         with contextlib.suppress(_TimeIsUpError):
-            train(one, callbacks=[clock], progress=False)
+            train(one, callbacks=[clock], verbose=0)
         rows += clock.rows
     return rows
 

@@ -83,7 +83,7 @@ class VecEnvAdapter(VectorEnv[Any, Any, Any]):
 
     def _final_observations(self, infos: Sequence[dict[str, Any]], ended: Any) -> Any:
         final = np.empty(self.num_envs, object)
-        for copy in np.flatnonzero(ended):
+        for copy in np.flatnonzero(ended).tolist():
             if "terminal_observation" not in infos[copy]:
                 raise TrainingError(
                     "the infos of a VecEnv must have terminal_observation where an episode ends, "

@@ -28,13 +28,17 @@ def test_one_checkpoint_in_every_so_many_steps(run):
         assert all((ends[0][name] == ends[1][name]).all() for name in ends[0])
 
 
-def test_load_takes_the_first_that_is_far_enough(run):
+def test_load_and_evaluate_take_the_first_that_is_far_enough(run, capsys):
     folder = RunFolder(run)
     first, last = folder.kept_steps(SEEDS[0])
     for step, steps in ((0, first), (1000, first), (first, first), (first + 1, last)):
         agent = asmpg.load(run, seed=SEEDS[0], step=step)
         assert f"after {steps:,} steps" in repr(agent)
         assert int(agent.learner.optimiser[0].count) > 0
+    (entry,) = asmpg.evaluate(run, seed=SEEDS[0], step=first + 1, episodes=5)
+    assert (entry["steps"], entry["which"]) == (last, "step")
+    main(["evaluate", str(run), "--step", "1000", "--episodes", "5"])
+    assert "first policy kept from step 1,000 on" in " ".join(capsys.readouterr().out.split())
     values = {seed: folder.status(seed, folder.kept_steps(seed)[0]).value for seed in SEEDS}
     best = max(values, key=lambda seed: float(values[seed]))
     assert f"seed {best} " in repr(asmpg.load(run, step=1000))

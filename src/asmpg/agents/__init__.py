@@ -6,6 +6,7 @@ from asmpg.agents._evaluation import Evaluation as Evaluation
 from asmpg.agents._evaluation import play_fresh_episodes as play_fresh_episodes
 from asmpg.agents._load import agent_of as agent_of
 from asmpg.agents._load import chosen_seed as chosen_seed
+from asmpg.agents._load import kept_at as kept_at
 from asmpg.agents._load import load as load
 from asmpg.agents._load import load_learner as load_learner
 from asmpg.agents._load import moment_of as moment_of

@@ -55,7 +55,7 @@ def load(
         known = statuses(folder, which)
         seed = chosen_seed(known, seed, run=run, which=which)
     else:
-        kept = _kept_at(folder, step)
+        kept = kept_at(folder, step)
         known = {each: folder.status(each, steps) for each, steps in kept.items()}
         seed = chosen_seed(known, seed, run=run, which="last")
         checkpoint = kept[seed]
@@ -64,7 +64,7 @@ def load(
     return agent_of(Recipe(config, interface, moment_of(seed, known[seed])), learner)
 
 
-def _kept_at(folder: RunFolder, step: int) -> dict[int, int]:
+def kept_at(folder: RunFolder, step: int) -> dict[int, int]:
     """For each seed, the steps of the first checkpoint kept at `step` or later."""
     check_integer("step", step, low=0)
     every = {seed: folder.kept_steps(seed) for seed in folder.config.seeds}

@@ -219,6 +219,8 @@ class Evaluate:
     """This seed only."""
     which: _Which = "best"
     """The policy of the best evaluation of each seed, or of the last."""
+    step: _Integer = None
+    """The first policy that was kept (--checkpoint-every) at so many steps or more, instead."""
     trust: _Trust = False
     as_json: _Json = False
 

@@ -26,16 +26,20 @@ def show(
     greedy: bool,
     seed: int | None,
     which: Which,
+    step: int | None,
     trust: bool,
     as_json: bool,
 ) -> None:
     """Evaluate, and print a table or JSON."""
-    entries = evaluate(run, episodes=episodes, greedy=greedy, seed=seed, which=which, trust=trust)
+    entries = evaluate(
+        run, episodes=episodes, greedy=greedy, seed=seed, which=which, step=step, trust=trust
+    )
     if as_json:
         print(json.dumps(entries, indent=2))
         return
+    policy = f"{which} policy" if step is None else f"first policy kept from step {step:,} on"
     table = Table(
-        title=f"{run}: {episodes:,} episodes with the {which} policy of each seed",
+        title=f"{run}: {episodes:,} episodes with the {policy} of each seed",
         box=box.SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
     )

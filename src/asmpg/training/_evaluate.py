@@ -7,11 +7,18 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from asmpg._support.checks import check_integer
-from asmpg.agents import MOST_EPISODES, chosen_seed, load_learner, play_fresh_episodes, statuses
+from asmpg.agents import (
+    MOST_EPISODES,
+    chosen_seed,
+    kept_at,
+    load_learner,
+    play_fresh_episodes,
+    statuses,
+)
 from asmpg.exact import policy_returns
 from asmpg.experience import standard_error
 from asmpg.methods import Method
-from asmpg.runs import RunFolder, Which
+from asmpg.runs import Checkpoint, RunFolder, Which
 from asmpg.training._program import Program, build_program
 
 
@@ -22,6 +29,7 @@ def evaluate(
     greedy: bool = False,
     seed: int | None = None,
     which: Which = "best",
+    step: int | None = None,
     environment: object | None = None,
     method: Method[Any] | None = None,
     trust: bool = False,
@@ -30,25 +38,31 @@ def evaluate(
 
     Each entry has means and, as `..._standard_error`, their standard errors; `reward_per_step` is
     pooled, all rewards over all steps. For finite models it has the exact values too. With
-    `greedy`, the most probable agent states and actions are taken instead of drawn ones. The same
-    call gives the same numbers. An `environment` or a `method` that was given in Python is handed
-    in again. The module that an id names, `module:Name-v0`, is imported only if you `trust` the
-    run.
+    `greedy`, the most probable agent states and actions are taken instead of drawn ones. `step`
+    chooses a checkpoint that was kept, as in `asmpg.load`. The same call gives the same numbers.
+
+    An `environment` or a `method` that was given in Python is handed in again. The module that an
+    id names, `module:Name-v0`, is imported only if you `trust` the run.
     """
     check_integer("episodes", episodes, low=1, high=MOST_EPISODES)
     folder = RunFolder(run)
-    known = statuses(folder, which)
-    chosen = chosen_seed(known, seed, run=run, which=which)
+    checkpoints: dict[int, Checkpoint] = dict.fromkeys(folder.config.seeds, which)
+    if step is None:
+        known = statuses(folder, which)
+    else:
+        checkpoints = dict(kept_at(folder, step))
+        known = {each: folder.status(each, kept) for each, kept in checkpoints.items()}
+    chosen = chosen_seed(known, seed, run=run, which=which if step is None else "last")
     config = folder.config.with_objects(environment, method)
     resolved = config.resolve(trust=trust)
     program = build_program(config, resolved)
     entries = []
     for each in known if seed is None else [chosen]:
-        _, learner = load_learner(folder, config.make_method(), each, which)
+        _, learner = load_learner(folder, config.make_method(), each, checkpoints[each])
         entries.append(
             {
                 "seed": each,
-                "which": which,
+                "which": which if step is None else "step",
                 "steps": known[each].steps,
                 "episodes": episodes,
                 "greedy": greedy,

@@ -1,5 +1,6 @@
 """Measuring trained policies with as many fresh episodes as asked for."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -46,11 +47,11 @@ def evaluate(
     """
     check_integer("episodes", episodes, low=1, high=MOST_EPISODES)
     folder = RunFolder(run)
-    checkpoints: dict[int, Checkpoint] = dict.fromkeys(folder.config.seeds, which)
+    checkpoints: Mapping[int, Checkpoint] = dict.fromkeys(folder.config.seeds, which)
     if step is None:
         known = statuses(folder, which)
     else:
-        checkpoints = dict(kept_at(folder, step))
+        checkpoints = kept_at(folder, step)
         known = {each: folder.status(each, kept) for each, kept in checkpoints.items()}
     chosen = chosen_seed(known, seed, run=run, which=which if step is None else "last")
     config = folder.config.with_objects(environment, method)

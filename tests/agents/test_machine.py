@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from asmpg.agents import Agent
-from asmpg.agents.machine import Machine, Setting
+from asmpg.agents.machine import Machine, Setting, _text
+from asmpg.analysis.machine_page import View, machine_page
 from asmpg.environments import Discrete, make
 from asmpg.exact import policy_returns
 from asmpg.policies import (
@@ -262,6 +263,67 @@ def test_real_observations_are_told_apart_by_typical_cases():
         Machine.of_policy(policy)
 
 
+@pytest.fixture(scope="module")
+def cart_pole():
+    return Setting(make("VelocityOnlyCartPole", max_steps=40), 0.99, episodes=60)
+
+
+def cart_pole_policy(*, noise):
+    encoding = Encoding(2, None, (1.0, 1.0))
+    hidden = MatrixPolicy(num_states=3, encoding=encoding, hidden=8, key=jax.random.key(0))
+    policy = WindowPolicy(hidden, window=6, encoding=encoding, width=8, key=jax.random.key(1))
+    weight = policy.window_layers[-1].weight
+    weight = noise * jax.random.normal(jax.random.key(2), weight.shape)
+    return eqx.tree_at(lambda policy: policy.window_layers[-1].weight, policy, weight)
+
+
+def test_a_window_over_real_observations_is_averaged_over_visits(cart_pole, tmp_path):
+    """Tolerance: four standard errors of a share of some 1,500 steps."""
+    policy = cart_pole_policy(noise=2.0)
+    machine = Machine.of_policy(policy, cart_pole, cases=6)
+    assert machine.control.shape == (6, 3, 2)
+    assert [step.done for step in machine.steps] == ["agent", "typical cases"]
+    played = cart_pole.sample(actor(policy))
+    valid, state = np.asarray(played.valid), np.asarray(played.memories.state)
+    seen, done = np.asarray(played.observations), np.asarray(played.actions)
+    assert machine.steps[0].value == cart_pole.value(played)
+    often = np.bincount(state[valid], minlength=3) / valid.sum()
+    np.testing.assert_allclose(machine.shares, often, atol=0.05)
+    chosen = [(done[valid & (state == each)] == 0).mean() for each in range(3)]
+    shares = _text.action_shares(machine)
+    np.testing.assert_allclose(shares[:, 0], chosen, atol=0.13)
+    for each in range(3):
+        here = seen[valid & (state == each)]
+        np.testing.assert_allclose(machine.visits.observed[0, each], here.mean(axis=0), rtol=1e-4)
+        np.testing.assert_allclose(machine.visits.observed[1, each], here.std(axis=0), rtol=1e-4)
+    overruled = machine.visits.overruled
+    assert 0.1 < overruled.max() < 0.5
+    assert "otherwise" in str(machine)
+    words = machine.describe()
+    assert "Typically sees cart " in words
+    assert "of the visits the window decides otherwise" in words
+    assert max(map(len, str(machine).splitlines())) <= 100
+    small = machine.harden().minimise()
+    assert small.deterministic
+    assert small.value.standard_error > 0
+    assert small.visits.overruled is None
+    assert "otherwise" not in str(small) + small.describe()
+    page = machine_page([View("small", small)], cart_pole.environment, title="poles", episodes=1)
+    assert "Typically sees cart" in page
+    machine.export(tmp_path / "machine.json")
+    assert Machine.load(tmp_path / "machine.json").harden().describe().count("\n") == 2
+
+
+def test_a_window_that_says_nothing_decides_nothing(cart_pole):
+    policy = cart_pole_policy(noise=0.0)
+    machine = Machine.of_policy(policy, cart_pole, cases=6)
+    expected = np.exp(np.asarray(policy.hidden.control_table()))
+    np.testing.assert_allclose(machine.control, np.tile(expected, (6, 1, 1)), atol=1e-6)
+    assert (machine.visits.overruled == 0).all()
+    without = Machine.of_policy(policy.hidden, cart_pole, cases=6)
+    np.testing.assert_allclose(machine.update, without.update, atol=1e-5)
+
+
 def test_the_table_names_actions_and_observations():
     machine = machine_in("CheeseMaze", cheese_maze_controller())
     text = str(machine)
@@ -323,7 +385,7 @@ def test_a_window_becomes_part_of_the_state(window):
     agent = Agent.of_policy(policy, Discrete(7))
     machine = agent.machine(maze, episodes=200)
     played = Setting(maze, 0.99, 500, seed=8)
-    sampled = played._value(played.sample(actor(policy)))
+    sampled = played.value(played.sample(actor(policy)))
     away = abs(machine.value.discounted - sampled.discounted)
     assert away < 4 * sampled.standard_error
     assert machine.control.shape == (1, machine.num_states, 4)

@@ -7,6 +7,7 @@ import numpy as np
 
 from asmpg._support.words import percent
 from asmpg.agents.machine import _text
+from asmpg.agents.machine._regions import region
 
 if TYPE_CHECKING:
     from asmpg.agents.machine._machine import Machine
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 #: So many observations are written on an edge.
 _MOST_LABELS = 4
 _LONGEST = 26
+#: And so many parts of real observations.
+_MOST_PARTS = 2
 #: Beyond this probability an action is said to be played always.
 _SURE = 0.95
 
@@ -110,6 +113,9 @@ def _plays(probabilities: np.ndarray, names: tuple[str, ...]) -> str:
 
 
 def _names(machine: "Machine", flow: np.ndarray) -> tuple[str, ...]:
+    """The observations, most frequent first; of real ones, where they lie on average."""
+    if machine.cases is not None:
+        return (region(machine, flow, most=_MOST_PARTS),)
     order = np.argsort(-flow, kind="stable")
     least = min(0.02 * flow.sum(), flow.max())
     often = [symbol for symbol in order if flow[symbol] >= least]

@@ -1,18 +1,13 @@
-"""The kernels of a policy as the arrays of a machine."""
+"""Kernels over finite observations as the arrays of a machine."""
 
 from typing import Any
 
 import jax
 import numpy as np
-from jaxtyping import Float
 
 from asmpg.agents.machine._arrays import Arrays
-from asmpg.agents.machine._cases import Cases, typical_cases
-from asmpg.agents.machine._setting import Setting
-from asmpg.policies import AgentMemory, ASMPolicy, KernelTables, actor
+from asmpg.policies import KernelTables
 
-#: So many observations are looked at to average the kernels of each case.
-_MOST_EXAMPLES = 4000
 #: Probabilities that differ by no more are rounded ones.
 _SAME = 1e-6
 
@@ -44,46 +39,3 @@ def _distributions(log_probabilities: Any) -> np.ndarray:
     # As they are drawn from, in the precision of the policy; normalised in double precision.
     array = np.asarray(jax.numpy.exp(log_probabilities)).astype(float)
     return array / array.sum(axis=-1, keepdims=True)
-
-
-def sampled_arrays(policy: ASMPolicy, setting: Setting, count: int) -> tuple[Arrays, Cases]:
-    """Kernels averaged over the observations of each typical case, as they came in episodes."""
-    if not policy.factored:
-        raise ValueError(
-            "policy must be factored to make a machine for real observations: its action must "
-            "depend on the agent state alone; train with window=0"
-        )
-    played = setting.sample(actor(policy))
-    valid = np.asarray(played.valid)
-    seen = np.asarray(played.observations)[valid]
-    cases = typical_cases(seen, count)
-    states, actions, number = policy.num_states, policy.num_actions, len(cases.centres)
-    generator = np.random.default_rng(0)
-    examples = seen[generator.permutation(len(seen))[:_MOST_EXAMPLES]]
-    rows = _kernel_rows(policy, examples)  # [n, 1 + S A, S]
-    member = np.eye(number)[cases.number(examples)]
-    centre_rows = _kernel_rows(policy, cases.centres.astype(np.float32))
-    total = member.sum(axis=0)[:, None, None]
-    mean = np.einsum("no,nrs->ors", member, rows) / np.maximum(total, 1)
-    mean = np.where(total > 0, mean, centre_rows)
-    start, update = mean[:, 0], mean[:, 1:].reshape(number, states, actions, states)
-    control = _distributions(policy.control_table())[None]
-    update = np.moveaxis(update, 0, 2)
-    return (_normalised(start), _normalised(update), control), cases
-
-
-def _kernel_rows(
-    policy: ASMPolicy, observations: Float[np.ndarray, "n d"]
-) -> Float[np.ndarray, "n R S"]:
-    """`nu` after the start, then after each pair of state and action."""
-    state, action = np.divmod(np.arange(policy.num_states * policy.num_actions), policy.num_actions)
-    pairs = [np.concatenate([[0], part]) for part in (state, action)]
-    time = np.concatenate([[0], np.ones(len(state))])
-    states, actions, times = (jax.numpy.asarray(part, jax.numpy.int32) for part in (*pairs, time))
-    memory = AgentMemory(states, actions, times)
-    rows = jax.vmap(lambda seen: jax.vmap(lambda m: policy.log_nu(m, seen))(memory))
-    return np.exp(np.asarray(jax.jit(rows)(jax.numpy.asarray(observations)))).astype(float)
-
-
-def _normalised(rows: np.ndarray) -> np.ndarray:
-    return rows / rows.sum(axis=-1, keepdims=True)

@@ -15,8 +15,9 @@ from asmpg._support.files import naming
 from asmpg.agents.machine import _text
 from asmpg.agents.machine._arrays import check_arrays, most_probable, reached, restricted
 from asmpg.agents.machine._cases import Cases
-from asmpg.agents.machine._kernels import sampled_arrays, table_arrays
+from asmpg.agents.machine._kernels import table_arrays
 from asmpg.agents.machine._minimise import bisimulation, quotient
+from asmpg.agents.machine._sampled import sampled_machine
 from asmpg.agents.machine._setting import Setting, Value
 from asmpg.agents.machine._visits import Visits
 from asmpg.agents.machine._windows import window_arrays
@@ -106,9 +107,10 @@ class Machine:
         elif isinstance(policy, WindowPolicy) and policy.num_observations is not None:
             arrays = window_arrays(policy, setting)
         else:
-            arrays, found = sampled_arrays(policy, setting, cases)
+            found = sampled_machine(policy, setting, cases)
+            arrays = found.arrays
             parts = () if setting.environment is None else setting.environment.observation_names
-            observation_names = observation_names or found.names(parts)
+            observation_names = observation_names or found.cases.names(parts)
         _, actions, symbols, _ = arrays[1].shape
         environment = None if setting is None else setting.environment
         machine = cls(
@@ -116,12 +118,17 @@ class Machine:
             action_names=tuple(str(first_action + action) for action in range(actions)),
             observation_names=tuple(map(str, range(symbols))),
             name=name or ("machine" if environment is None else environment.name),
-            cases=found,
+            cases=None if found is None else found.cases,
             setting=setting,
             first_action=first_action,
             paired=len(arrays[1]) > policy.num_states and not isinstance(policy, WindowPolicy),
-        )
-        return machine.named(environment, observation_names).valued("learned")
+        ).named(environment, observation_names)
+        if found is None:
+            return machine.valued("learned")
+        # What the agent does, and what the machine is worth that takes its place.
+        agent = Step("agent", policy.num_states, found.value)
+        machine = dataclasses.replace(machine, steps=(agent,)).valued("typical cases")
+        return dataclasses.replace(machine, visits=found.visits)
 
     def named(
         self,

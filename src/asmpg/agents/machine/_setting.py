@@ -84,14 +84,17 @@ class Setting:
             )
             return visits, Value(*(float(number) for number in numbers))
         played = self.sample(case_actor(tables, cases))
-        symbols = np.asarray(played.observations)
-        if cases is not None:
-            symbols = cases.number(symbols)
+        seen = np.asarray(played.observations)
         states, actions, number, _ = update.shape
         visits = sampled_visits(
-            played, symbols, num_states=states, num_actions=actions, num_symbols=number
+            played,
+            seen if cases is None else cases.number(seen),
+            num_states=states,
+            num_actions=actions,
+            num_symbols=number,
+            observations=None if cases is None else seen,
         )
-        return visits, self._value(played)
+        return visits, self.value(played)
 
     def sample(self, actor: Actor[Any]) -> Experience:
         """Whole episodes, the same for the same actor."""
@@ -105,7 +108,8 @@ class Setting:
             played = _play(self.environment, actor, key, self.episodes)
         return jax.tree.map(np.asarray, played)
 
-    def _value(self, played: Experience) -> Value:
+    def value(self, played: Experience) -> Value:
+        """What whole episodes were worth on average."""
         rewards = np.where(played.valid, played.rewards, 0.0).astype(float)
         discounted = (self.discount ** np.arange(len(rewards))) @ rewards
         total, steps = rewards.sum(), float(np.asarray(played.valid).sum())
@@ -125,7 +129,11 @@ _exact_returns = eqx.filter_jit(policy_returns)
 def _play(
     environment: Environment[Any], actor: Actor[Any], key: Key[Array, ""], episodes: int
 ) -> Experience:
-    return play_episodes(environment, actor, key, num_episodes=episodes)
+    played = play_episodes(environment, actor, key, num_episodes=episodes)
+    memories = played.memories
+    # Windows would be most of it, and follow from the rest.
+    slim = AgentMemory(memories.state, memories.action, memories.time)
+    return dataclasses.replace(played, memories=slim)
 
 
 class CaseActor(AgentMemoryActor):

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from asmpg._support.words import counted, listed, percent
+from asmpg.agents.machine._regions import region, typical
 
 if TYPE_CHECKING:
     from asmpg.agents.machine._machine import Machine
@@ -24,7 +25,7 @@ def table(machine: "Machine") -> str:
     title = f"{machine.name}: {counted(machine.num_states, 'agent state')}, {kind}"
     if machine.value is not None:
         title += f"; {machine.value}"
-    first = moves(machine.start, machine.observation_names, _starts(machine))
+    first = _goes(machine, machine.start, _starts(machine))
     rows = [("state", "share", "plays", "and goes, on seeing,"), ("start", "", "", first)]
     shares = machine.shares if machine.visits is not None else None
     for state in range(machine.num_states):
@@ -33,15 +34,26 @@ def table(machine: "Machine") -> str:
     notes = ["…: seldom"] if any("…" in row[3] for row in rows) else []
     if not machine.deterministic:
         notes.insert(0, f"probabilities below {percent(_RARE)} are left out")
+    if any("otherwise" in row[2] for row in rows):
+        notes.append("otherwise: by what the window shows, not by the typical case")
     foot = [f"({'; '.join(notes)})"] if notes else []
     return "\n".join([title, "", *_aligned(rows), *foot, *_costs(machine)])
 
 
 def plays(machine: "Machine", state: int) -> str:
-    """The actions of a state, the most probable first; by observation where they depend on it."""
+    """The actions of a state, the most probable first; by observation where they depend on it.
+
+    Of real observations, what it plays on the average visit.
+    """
     control = machine.control
     if len(control) == 1:
         return _mixture(control[0, state], machine.action_names)
+    if machine.cases is not None:
+        words = _mixture(action_shares(machine)[state], machine.action_names)
+        overruled = None if machine.visits is None else machine.visits.overruled
+        if overruled is None or overruled[state] < _VERY_RARE:
+            return words
+        return f"{words}, otherwise {percent(float(overruled[state]))}"
     arrived = arrivals_by_observation(machine)[state]
     groups: dict[str, list[str]] = {}
     for symbol in np.argsort(-arrived, kind="stable"):
@@ -54,7 +66,15 @@ def plays(machine: "Machine", state: int) -> str:
 
 
 def leads(machine: "Machine", state: int) -> str:
-    """Where observations lead from a state; action by action where that matters."""
+    """Where observations lead from a state; action by action where that matters.
+
+    Real observations are said by the region in which they lead to each of the next states.
+    """
+    if machine.cases is not None:
+        inputs, update = _inputs(machine)[state], machine.update[state]
+        total = inputs.sum(axis=0)
+        mean = np.einsum("ao,aos->os", inputs, update) / np.where(total > 0, total, 1)[:, None]
+        return _goes(machine, mean, total) or "(never goes on)"
     chosen = action_shares(machine)[state]
     actions = [action for action in np.argsort(-chosen, kind="stable") if chosen[action] > _RARE]
     parts = {}
@@ -66,6 +86,20 @@ def leads(machine: "Machine", state: int) -> str:
         return next(iter(words), "(never goes on)")
     named = ((machine.action_names[action], part) for action, part in parts.items() if part)
     return "; ".join(f"after {name}: {part}" for name, part in named)
+
+
+def _goes(
+    machine: "Machine", rows: Float[np.ndarray, "O S"], weights: Float[np.ndarray, " O"]
+) -> str:
+    """Observation by observation; region by region where they are real."""
+    if machine.cases is None:
+        return moves(rows, machine.observation_names, weights)
+    flow = rows * weights[:, None]
+    shares = flow.sum(axis=0) / max(flow.sum(), 1e-300)
+    often = [state for state in np.argsort(-shares, kind="stable") if shares[state] > _RARE]
+    return "; ".join(
+        f"s{state} {percent(shares[state])} on {region(machine, flow[:, state])}" for state in often
+    )
 
 
 def moves(
@@ -123,6 +157,8 @@ def describe(machine: "Machine") -> str:
 
 def sentence(machine: "Machine", state: int) -> str:
     """What a state has seen, what it plays, where that happens."""
+    if machine.cases is not None:
+        return _sentence_on_regions(machine, state)
     parts = [f"{_seen(machine, state)}.", f"Plays {plays(machine, state)}."]
     stays = _staying(machine, state)
     if stays:
@@ -131,6 +167,32 @@ def sentence(machine: "Machine", state: int) -> str:
     if where:
         parts.append(f"The environment is then: {where}.")
     return " ".join(parts)
+
+
+def _sentence_on_regions(machine: "Machine", state: int) -> str:
+    """What a state typically sees, what it plays where, and where it goes from there."""
+    seen = typical(machine, state)
+    if not seen:
+        return "Never entered."
+    parts = [f"Typically sees {seen}.", f"Plays {_by_region(machine, state)}."]
+    overruled = None if machine.visits is None else machine.visits.overruled
+    if overruled is not None:
+        share = percent(float(overruled[state]))
+        parts.append(f"At {share} of the visits the window decides otherwise.")
+    return " ".join([*parts, f"Goes to {leads(machine, state)}."])
+
+
+def _by_region(machine: "Machine", state: int) -> str:
+    """Each action with the region in which it is played, where that depends on what is seen."""
+    shares, names = action_shares(machine)[state], machine.action_names
+    if len(machine.control) == 1 or shares.max() > 1 - _RARE:
+        return _mixture(shares, names)
+    played = arrivals_by_observation(machine)[state][:, None] * machine.control[:, state]
+    often = [action for action in np.argsort(-shares, kind="stable") if shares[action] > _RARE]
+    return "; ".join(
+        f"{names[action]} {percent(shares[action])} on {region(machine, played[:, action])}"
+        for action in often
+    )
 
 
 def _seen(machine: "Machine", state: int) -> str:

@@ -3,7 +3,7 @@
 import dataclasses
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 from asmpg.environments import FiniteModel
 from asmpg.experience import Experience
@@ -19,12 +19,18 @@ class Visits:
     - `start[o]`: the first observation is `o`; these sum to one;
     - `inputs[s, a, o]`: `o` follows action `a` in agent state `s`;
     - `latent[s, x]`: the agent acts in state `s` while the environment is in latent state `x`;
-      `None` where these were sampled.
+      `None` where these were sampled;
+    - `observed[0, s]` and `observed[1, s]`: mean and standard deviation of the observations that
+      the agent acts on in state `s`; `None` where they are finite;
+    - `overruled[s]`: the share of the visits to `s` at which the agent's most probable action is
+      not that of the machine, as it knows more, say a window; `None` where the machine knows all.
     """
 
     start: Float[np.ndarray, " O"]
     inputs: Float[np.ndarray, "S A O"]
     latent: Float[np.ndarray, "S X"] | None = None
+    observed: Float[np.ndarray, "2 S d"] | None = None
+    overruled: Float[np.ndarray, " S"] | None = None
 
     @property
     def exact(self) -> bool:
@@ -33,8 +39,11 @@ class Visits:
 
     def restricted(self, kept: Bool[np.ndarray, " S"]) -> "Visits":
         """Those of the states that are `kept`."""
-        latent = None if self.latent is None else self.latent[kept]
-        return Visits(self.start, self.inputs[kept], latent)
+        latent, overruled = (
+            None if part is None else part[kept] for part in (self.latent, self.overruled)
+        )
+        observed = None if self.observed is None else self.observed[:, kept]
+        return Visits(self.start, self.inputs[kept], latent, observed, overruled)
 
     @property
     def steps(self) -> float:
@@ -85,9 +94,18 @@ def exact_visits(
 
 
 def sampled_visits(
-    played: Experience, symbols: np.ndarray, *, num_states: int, num_actions: int, num_symbols: int
+    played: Experience,
+    symbols: np.ndarray,
+    *,
+    num_states: int,
+    num_actions: int,
+    num_symbols: int,
+    observations: Float[np.ndarray, "T N d"] | None = None,
 ) -> Visits:
-    """Count in whole episodes; `symbols` are their observations `[time, episode]`, numbered."""
+    """Count in whole episodes; `symbols` are their observations `[time, episode]`, numbered.
+
+    Real `observations` are what was numbered.
+    """
     valid = np.asarray(played.valid)
     state, action = (np.asarray(part) for part in (played.memories.state, played.actions))
     episodes = valid.shape[1]
@@ -95,4 +113,21 @@ def sampled_visits(
     inputs = np.zeros((num_states, num_actions, num_symbols))
     later = valid[1:]
     np.add.at(inputs, (state[:-1][later], action[:-1][later], symbols[1:][later]), 1 / episodes)
-    return Visits(first.astype(float), inputs)
+    observed = None
+    if observations is not None:
+        observed = _moments(observations[valid].astype(float), state[valid], num_states)
+    return Visits(first.astype(float), inputs, observed=observed)
+
+
+def _moments(
+    observations: Float[np.ndarray, "n d"], state: Int[np.ndarray, " n"], num_states: int
+) -> Float[np.ndarray, "2 S d"]:
+    """Mean and standard deviation in each state; zeros where it is not visited."""
+    counts = np.maximum(np.bincount(state, minlength=num_states), 1)
+
+    def means(columns: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "S d"]:
+        sums = [np.bincount(state, column, num_states) for column in columns.T]
+        return np.stack(sums, axis=-1) / counts[:, None]
+
+    mean = means(observations)
+    return np.stack([mean, np.sqrt(means((observations - mean[state]) ** 2))])

@@ -56,6 +56,16 @@ def test_a_run_is_distilled_and_taken_by_the_other_commands(run, capsys):
     assert asmpg.show(student).machine.num_states == 2
 
 
+def test_a_belief_policy_is_distilled_from_a_file(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    cli.main(["distil", "Tiger", "--teacher", "qmdp", "--num-states", "2", *QUICK])
+    assert "Tiger" in capsys.readouterr().out
+    assert RunFolder(tmp_path / "runs" / "Tiger-qmdp-2-states").config.environment == "Tiger"
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["distil", "Tiger", "--teacher", "belief", "--seed", "3"])
+    assert "seed goes with the agent of a run" in capsys.readouterr().err
+
+
 def test_a_run_is_compressed_to_several_sizes(run, capsys):
     cli.main(["compress", str(run), "--num-states", "2,1", "--json", *QUICK])
     folder = run.with_name("gru-compressed")

@@ -14,6 +14,7 @@ from asmpg._support.files import read_json
 from asmpg.agents import Agent
 from asmpg.distillation import Lesson, PredictTeacher, Sampler, log_probabilities
 from asmpg.environments import Discrete
+from asmpg.exact import BeliefPolicy
 from asmpg.interop import resolve
 from asmpg.policies import FilteredPolicy, TabularPolicy, actor
 from asmpg.runs import RunFolder
@@ -97,6 +98,22 @@ def test_a_finite_state_controller_is_recovered():
     assert _distance(wanted, found) < 0.02
 
 
+def test_four_states_learn_what_a_belief_policy_does(tmp_path):
+    """The optimum of CheeseMaze is 0.23256 per step; within a hundredth of that."""
+    asmpg.distil(
+        BeliefPolicy("CheeseMaze"),
+        "CheeseMaze",
+        num_states=4,
+        method_options=SMALL,
+        out=tmp_path / "run",
+        progress=False,
+        **QUICK | {"sequences": 32, "sequence_steps": 64, "epochs": 40},
+    )
+    report = read_json(tmp_path / "run" / "distil.json")
+    assert report["students"][0]["distilled"]["exact"] > 0.23
+    assert RunFolder(tmp_path / "run").config.method_options["discount"] == 0.99
+
+
 def _distance(one, other):
     """In total variation, averaged over the steps."""
     return 0.5 * np.abs(one - other).sum(axis=-1).mean()
@@ -159,7 +176,7 @@ def test_a_model_with_predict_labels_and_plays(kind):
     sampler = Sampler(resolved, sequences=3, steps=20)
     histories = sampler.histories(teacher, 1)
     sampler.close()
-    labels = teacher.labels(histories)
+    labels = teacher.labels(histories).probabilities
     taken = labels.argmax(axis=-1)
     np.testing.assert_allclose(labels.max(), 1 if kind is LastTwo else 0.8 + 0.2 / 3, rtol=1e-6)
     np.testing.assert_array_equal(taken, histories.actions)
@@ -208,10 +225,15 @@ class Foreign(LastTwo):
     [
         (controller(num_observations=7), {}, "the 4 actions of CheeseMaze, this one has 3"),
         (controller(num_actions=4), {}, "must read one of 7 symbols, as CheeseMaze shows"),
+        (BeliefPolicy("Tiger", solver="qmdp"), {}, "the 4 actions of CheeseMaze, this one has 3"),
         (Foreign(actions=5), {}, "the 4 actions of CheeseMaze from 0 on, this one has"),
         (Foreign(symbols=3), {}, "must read the observations of CheeseMaze, one of 7 symbols"),
         (Agent(unknown, Discrete(7)), {}, "must have a distribution of actions for each history"),
-        (Wordless(), {}, "teacher must be an agent, the folder of a run, or an object with"),
+        (
+            Wordless(),
+            {},
+            "teacher must be an agent, the folder of a run, a BeliefPolicy, or",
+        ),
         (Foreign(), {"num_states": 0}, "num_states must be an integer of at least 1, got 0"),
         (Foreign(), {"window": -1}, "window must be an integer in"),
         (Foreign(), {"rounds": 0}, "rounds must be an integer in"),

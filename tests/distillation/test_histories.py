@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from asmpg.distillation import Examples, Histories, PolicyTeacher, loss
+from asmpg.distillation import Examples, Histories, Labels, PolicyTeacher, loss
 from asmpg.environments import make
 from asmpg.interop import Interface
 from asmpg.methods import ASMPPO, GRUPPO, MemorylessPPO, MinGRUPPO
@@ -58,7 +58,7 @@ def test_the_loss_is_the_cross_entropy_by_enumeration():
     histories = random_histories()
     histories.valid[4, 0] = False
     labels = np.random.default_rng(3).dirichlet(np.ones(3), size=TIME.shape)
-    found = eqx.filter_jit(loss)(FilteredPolicy(policy), Examples(histories, labels))
+    found = eqx.filter_jit(loss)(FilteredPolicy(policy), Examples(histories, Labels(labels)))
     terms = []
     for row, column in zip(*np.nonzero(histories.valid), strict=True):
         begin = row - TIME[row, column]
@@ -91,7 +91,9 @@ def test_an_episode_is_judged_by_itself(method):
         jax.tree.leaves(histories)[:2], jax.tree.leaves(other)[:2], strict=True
     ):
         others[:3, 0], others[:5, 1] = rows[3:, 0], rows[:5, 1]
-    together, apart = (PolicyTeacher(policy).labels(each) for each in (histories, other))
+    together, apart = (
+        PolicyTeacher(policy).labels(each).probabilities for each in (histories, other)
+    )
     np.testing.assert_allclose(together.sum(axis=-1), 1, rtol=1e-5)
     np.testing.assert_allclose(apart[:3, 0], together[3:, 0], rtol=1e-5)
     # What comes later changes nothing of what came before.
@@ -101,6 +103,6 @@ def test_an_episode_is_judged_by_itself(method):
 def test_a_deterministic_teacher_names_its_most_probable_action():
     policy = GRUPPO(width=4).make_policy(Interface.of(make("Tiger")), jax.random.key(0))
     histories = random_histories()
-    soft = PolicyTeacher(policy).labels(histories)
-    hard = PolicyTeacher(policy, deterministic=True).labels(histories)
+    soft = PolicyTeacher(policy).labels(histories).probabilities
+    hard = PolicyTeacher(policy, deterministic=True).labels(histories).probabilities
     np.testing.assert_array_equal(hard, np.eye(3)[soft.argmax(axis=-1)])

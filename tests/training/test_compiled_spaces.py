@@ -1,42 +1,17 @@
 """Compiled environments with action masks and with other actions than one of a few."""
 
-import equinox as eqx
 import gymnasium
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import asmpg
-from asmpg.environments import Box, Discrete, Environment, MultiDiscrete
+from asmpg.environments import MultiDiscrete
 from asmpg.methods import ASMPG, ASMPPO
+from compiled_environments import Aim, Doors
 
 QUICK = {"steps": 600, "seeds": (0,), "evaluation_episodes": 4, "verbose": 0}
 SMALL = {"num_environments": 2, "rollout_steps": 16, "epochs": 1, "minibatches": 1}
-
-
-class Doors(Environment):
-    """Of five doors the one with the number of the room, and the next, can be opened."""
-
-    max_steps: int = eqx.field(static=True, default=6)
-    #: From this room on there is no door.
-    walled: int = eqx.field(static=True, default=9)
-
-    def reset(self, key):
-        return jnp.zeros((), jnp.int32), jnp.zeros((), jnp.int32)
-
-    def action_mask(self, state):
-        doors = jnp.arange(5)
-        return ((doors == state) | (doors == state + 1)) & (state < self.walled)
-
-    def step(self, key, state, action):
-        allowed = self.action_mask(state)[action]
-        after = (state + 1) % 4
-        return after, after, jnp.where(allowed, 1.0, -100.0), after == 0
-
-    observation_space = property(lambda self: Discrete(4))
-    action_space = property(lambda self: Discrete(5))
-    reward_bound = property(lambda self: 100.0)
 
 
 @pytest.mark.parametrize(
@@ -78,28 +53,6 @@ class TwoHands(Doors):
 def test_a_part_without_a_value_is_an_error():
     with pytest.raises(asmpg.TrainingError, match=r"an action mask allowed nothing, by step \d+"):
         ASMPPO(num_states=2, critic="memory", **SMALL).learn(TwoHands(), **QUICK)
-
-
-class Aim(Environment):
-    """The reward is how near an action is to a target that the first observation shows."""
-
-    kind: str = eqx.field(static=True)
-    max_steps: int = eqx.field(static=True, default=4)
-
-    def reset(self, key):
-        target = jax.random.randint(key, (), 0, 2)
-        return target, target
-
-    def step(self, key, state, action):
-        away = jnp.abs(jnp.asarray(action) - (8 if self.kind == "parts" else 0.5) * state)
-        return jnp.asarray(2), state, -away.mean(), jnp.asarray(False)
-
-    observation_space = property(lambda self: Discrete(3))
-    reward_bound = property(lambda self: 10.0)
-
-    @property
-    def action_space(self):
-        return MultiDiscrete((9, 9)) if self.kind == "parts" else Box((-1.0,), (1.0,))
 
 
 @pytest.mark.parametrize(("kind", "most"), [("parts", 3.0), ("real", 0.25)])

@@ -384,8 +384,12 @@ class _Distillation:
     """What `asmpg distil` and `asmpg compress` have in common."""
 
     run: _Run
-    """Folder of the run of the teacher, or a file that an agent was saved in."""
+    """Folder of the run of the teacher, or a file that an agent was saved in; for a teacher that
+    knows the model, an environment of ours with a finite one, or a POMDP file."""
     num_states: int | str
+    teacher: Literal["agent", "belief", "qmdp"] = "agent"
+    """The agent of a run; or who tracks the belief in the environment RUN, and acts by the vectors
+    of the point-based solver, or by QMDP."""
     window: Annotated[int | None, _option("INT", "ASM-PPO's")] = None
     """How many of the last observations actions see beside the agent state."""
     finetune: Annotated[int, _value("STEPS")] = 0
@@ -421,7 +425,7 @@ class Distil(_Distillation):
     num_states: int = 8
     """Agent states of the student."""
     out: _Folder = None
-    """Folder of the student's run; RUN-N-states if left out."""
+    """Folder of the student's run; RUN-N-states if left out, for an environment in runs/."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -431,7 +435,8 @@ class Compress(_Distillation):
     num_states: Annotated[str, _value("N,N,...")] = "2,4,8"
     """Numbers of agent states."""
     out: _Folder = None
-    """Folder of the students' runs, the table and the picture; RUN-compressed if left out."""
+    """Folder of the students' runs, the table and the picture; RUN-compressed if left out, for an
+    environment in runs/."""
 
 
 COMMANDS: dict[str, type] = {

@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 
 from asmpg.analysis.figures import draw_sizes
-from asmpg.commands.distil import read_lesson, score_table
+from asmpg.commands.distil import default_folder, read_lesson, score_table
 from asmpg.commands.solve import read_sizes
 from asmpg.distillation import compress as compress
 
@@ -15,7 +15,7 @@ from asmpg.distillation import compress as compress
 def show(run: Path, *, num_states: str, out: Path | None, as_json: bool, **asked: Any) -> None:
     """Compress the agent of a seed, print the scores and draw them."""
     sizes = read_sizes(num_states)
-    folder = out or run.with_name(f"{run.name}-compressed")
+    folder = out or default_folder(run, "compressed", asked["teacher"])
     teacher, options = read_lesson(run, **asked)
     report = compress(teacher, num_states=sizes, out=folder, **options)
     paths = draw_sizes(report, folder)

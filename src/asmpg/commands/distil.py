@@ -14,13 +14,17 @@ from asmpg.agents import Agent, load
 from asmpg.commands._options import read_options, read_seeds
 from asmpg.distillation import DISTIL_REPORT
 from asmpg.distillation import distil as distil
+from asmpg.exact import BeliefPolicy, Solver
 from asmpg.runs import Which
+
+#: How the solver of a teacher that knows the model is called.
+_SOLVERS: dict[str, Solver] = {"belief": "point-based", "qmdp": "qmdp"}
 
 
 def show(run: Path, *, num_states: int, out: Path | None, as_json: bool, **asked: Any) -> None:
-    """Distil the agent of a seed, and print the scores."""
+    """Distil the agent of a seed, or a belief policy, and print the scores."""
     check_integer("num_states", num_states, low=1)
-    folder = out or run.with_name(f"{run.name}-{num_states}-states")
+    folder = out or default_folder(run, f"{num_states}-states", asked["teacher"])
     teacher, options = read_lesson(run, **asked)
     distil(teacher, num_states=num_states, out=folder, **options)
     report = json.loads((folder / DISTIL_REPORT).read_text())
@@ -32,20 +36,34 @@ def show(run: Path, *, num_states: int, out: Path | None, as_json: bool, **asked
     print(f"The run is in {folder}; look into its memory with: asmpg show {folder}")
 
 
+def default_folder(run: Path, ending: str, teacher: str) -> Path:
+    """Beside the run of the teacher; that of an environment is where runs are."""
+    if teacher == "agent":
+        return run.with_name(f"{run.name}-{ending}")
+    return Path("runs") / f"{run.stem}-{teacher}-{ending}"
+
+
 def read_lesson(
     run: Path,
     *,
+    teacher: str,
     seed: int | None,
     which: Which,
     seeds: str,
     option: Sequence[str],
     quiet: bool,
     **others: Any,
-) -> tuple[Agent, dict[str, Any]]:
+) -> tuple[Agent | BeliefPolicy, dict[str, Any]]:
     """The teacher, and the arguments that `distil` and `compress` share."""
-    teacher = load(run, seed=seed, which=which)
     read = {"seeds": read_seeds(seeds), "method_options": read_options("option", option)}
-    return teacher, {**others, **read, "progress": not quiet}
+    options = {**others, **read, "progress": not quiet}
+    if teacher == "agent":
+        return load(run, seed=seed, which=which), options
+    if seed is not None:
+        raise ValueError(f"seed goes with the agent of a run, not with --teacher {teacher}")
+    environment = str(run)
+    solved = BeliefPolicy(environment, solver=_SOLVERS[teacher])
+    return solved, {**options, "environment": environment}
 
 
 def score_table(report: Mapping[str, Any]) -> Table:
@@ -78,8 +96,8 @@ def _rows(report: Mapping[str, Any], *, tuned: bool) -> Iterator[list[str]]:
             str(entry["num_states"]),
             _score(entry["distilled"]),
             *([_score(entry["finetuned"])] if tuned else []),
-            f"{last['kl']:.4f}",
-            f"{100 * last['agreement']:.1f} %",
+            "–" if last["kl"] is None else f"{last['kl']:.4f}",
+            "–" if last["agreement"] is None else f"{100 * last['agreement']:.1f} %",
         ]
 
 

@@ -8,6 +8,7 @@ from asmpg.distillation._fit import fit as fit
 from asmpg.distillation._fit import loss as loss
 from asmpg.distillation._histories import Examples as Examples
 from asmpg.distillation._histories import Histories as Histories
+from asmpg.distillation._histories import Labels as Labels
 from asmpg.distillation._histories import cross_entropy as cross_entropy
 from asmpg.distillation._histories import log_probabilities as log_probabilities
 from asmpg.distillation._lesson import DISTIL_REPORT as DISTIL_REPORT

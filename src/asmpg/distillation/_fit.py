@@ -11,9 +11,9 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float
 
-from asmpg.distillation._histories import Examples, cross_entropy, entropy, log_probabilities
+from asmpg.distillation._histories import Examples, entropy, log_probabilities, surprise
 from asmpg.methods import adam_by_kind
-from asmpg.policies import FilteredPolicy
+from asmpg.policies import FilteredPolicy, HistoryPolicy
 
 #: Sequences in a minibatch.
 _MINIBATCH = 8
@@ -29,13 +29,14 @@ class Fitted:
     """How close a student comes to the labels of held-out histories, in nats a step.
 
     `kl` is what is left of the cross-entropy without the entropy of the labels; `agreement` is the
-    share of steps in which the most probable actions are the same.
+    share of steps in which the most probable actions are the same. Each is `None` where it cannot
+    be known: of an action that was drawn, without its density, and of real actions.
     """
 
     epochs: int
     cross_entropy: float
-    kl: float
-    agreement: float
+    kl: float | None
+    agreement: float | None
 
 
 def fit(
@@ -80,7 +81,10 @@ def measure(student: FilteredPolicy, examples: Examples, *, epochs: int) -> Fitt
         counted = np.arange(len(chosen)) + place * _MINIBATCH < size
         totals += np.asarray(_sums(student, examples.sequences(chosen), counted))
     steps, crossed, least, agreed = map(float, totals)
-    return Fitted(epochs, crossed / steps, (crossed - least) / steps, agreed / steps)
+    kl, agreement = (
+        None if math.isnan(each) else each for each in ((crossed - least) / steps, agreed / steps)
+    )
+    return Fitted(epochs, crossed / steps, kl, agreement)
 
 
 def _up(number: int) -> int:
@@ -91,11 +95,10 @@ def _parts(chosen: np.ndarray) -> list[np.ndarray]:
     return np.split(chosen, len(chosen) // _MINIBATCH)
 
 
-def loss(student: FilteredPolicy, examples: Examples) -> Float[Array, ""]:
+def loss(student: HistoryPolicy, examples: Examples) -> Float[Array, ""]:
     """The mean cross-entropy of a step."""
     valid = jnp.asarray(examples.histories.valid)
-    crossed = cross_entropy(examples.labels, log_probabilities(student, examples.histories))
-    return jnp.where(valid, crossed, 0.0).sum() / valid.sum()
+    return jnp.where(valid, surprise(student, examples), 0.0).sum() / valid.sum()
 
 
 @eqx.filter_jit
@@ -109,7 +112,10 @@ def _step(student: FilteredPolicy, state: Any, examples: Examples) -> tuple[Filt
 def _sums(student: FilteredPolicy, examples: Examples, counted: Any) -> Float[Array, "4"]:
     """Steps, cross-entropy, entropy of the labels and agreement, over the sequences `counted`."""
     counts = jnp.asarray(examples.histories.valid) & jnp.asarray(counted)
-    own, labels = log_probabilities(student, examples.histories), jnp.asarray(examples.labels)
-    agreed = own.argmax(axis=-1) == labels.argmax(axis=-1)
-    parts = (jnp.ones_like(agreed), cross_entropy(labels, own), entropy(labels), agreed)
-    return jnp.stack([jnp.where(counts, part, 0).sum() for part in parts]).astype(own.dtype)
+    crossed, labels = surprise(student, examples), examples.labels
+    agreed = jnp.full_like(crossed, jnp.nan)
+    if labels.probabilities is not None:
+        own = log_probabilities(student, examples.histories)
+        agreed = own.argmax(axis=-1) == jnp.asarray(labels.probabilities).argmax(axis=-1)
+    parts = (jnp.ones_like(crossed), crossed, entropy(labels), agreed)
+    return jnp.stack([jnp.where(counts, part, 0).sum() for part in parts]).astype(crossed.dtype)

@@ -18,7 +18,7 @@ from asmpg.distillation._histories import Examples
 from asmpg.distillation._progress import DistilProgress, closeness
 from asmpg.distillation._sampler import Sampler
 from asmpg.distillation._teachers import Teacher, teacher_of
-from asmpg.exact import policy_returns
+from asmpg.exact import BeliefPolicy, policy_returns
 from asmpg.policies import ASMPolicy, FilteredPolicy, HistoryPolicy
 from asmpg.runs import RunConfig, Which, check_unused
 from asmpg.training import (
@@ -92,6 +92,9 @@ class Lesson:
             check_integer("sequence_steps", sequence_steps, low=1)
         who = load(teacher) if isinstance(teacher, str | Path) else teacher
         self._origin = who.config if isinstance(who, Agent) else None
+        taught = who if self._origin is None else self._origin.make_method()
+        known = self._origin is not None or isinstance(who, BeliefPolicy)
+        self._discount = getattr(taught, "discount", None) if known else None
         self._own_states = who.num_states if isinstance(who, Agent) and who.policy else None
         if environment is None and self._origin is None:
             raise ValueError(
@@ -139,9 +142,8 @@ class Lesson:
         check_integer("num_states", num_states, low=1)
         given = {"num_states": num_states, "window": window, **options}
         given = {name: value for name, value in given.items() if value is not None}
-        if self._origin is not None and "discount" not in given:
-            discount = getattr(self._origin.make_method(), "discount", None)
-            given |= {} if discount is None else {"discount": discount}
+        if self._discount is not None:
+            given = {"discount": self._discount, **given}
         config = RunConfig(
             self._environment,
             environment_options=self._options,
@@ -224,7 +226,7 @@ class Lesson:
             histories = self._sampler.histories(player, seed, number)
             steps, episodes = steps + histories.num_steps, episodes + histories.num_episodes
             progress.doing(f"{where}, asking the teacher")
-            examples = Examples(histories, self.teacher.labels(histories))
+            examples = Examples(histories, self.teacher.labels(histories, seed, number))
             few = max(1, examples.num_sequences // _HELD_OUT)
             every = np.arange(examples.num_sequences)
             held_out.append(examples.sequences(every[:few]))

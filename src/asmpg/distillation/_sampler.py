@@ -58,7 +58,8 @@ class Sampler:
         environments.begin(seeded=True)
         # As if they went on from earlier ones: no row is left out.
         fields = environments.collect(Rollouts(self._sequences, self._steps))
-        return Histories(*(fields[name] for name in ("observations", "actions", "time", "valid")))
+        names = ("observations", "actions", "time", "valid", "masks")
+        return Histories(*(fields[name] for name in names))
 
     def score(
         self, player: HistoryPolicy | Teacher, *seeds: int, episodes: int

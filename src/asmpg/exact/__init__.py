@@ -1,5 +1,7 @@
 """Exact values, gradients, optima and yardsticks."""
 
+from asmpg.exact._belief_policy import BeliefPolicy as BeliefPolicy
+from asmpg.exact._belief_policy import Solver as Solver
 from asmpg.exact._cart_pole import IntegratingRule as IntegratingRule
 from asmpg.exact._cart_pole import StateRule as StateRule
 from asmpg.exact._cart_pole import VelocityRule as VelocityRule

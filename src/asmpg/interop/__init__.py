@@ -20,5 +20,6 @@ from asmpg.interop._stored_readers import reader_from_dict as reader_from_dict
 from asmpg.interop._to_gymnasium import to_gymnasium as to_gymnasium
 from asmpg.interop._to_gymnasium import to_gymnasium_vector as to_gymnasium_vector
 from asmpg.interop._writers import ActionWriter as ActionWriter
+from asmpg.interop._writers import IntegersWriter as IntegersWriter
 from asmpg.interop._writers import IntegerWriter as IntegerWriter
 from asmpg.interop._writers import writer_of as writer_of

@@ -110,6 +110,12 @@ class ActionHead(abc.ABC):
         """What the environment is given."""
         return action
 
+    def unplay(
+        self, played: Shaped[Array, "*batch_and_played"]
+    ) -> Shaped[Array, "*batch_and_action"]:
+        """An action that `play` makes this of."""
+        return played
+
     @abc.abstractmethod
     def start(
         self, key: Key[Array, ""], shape: tuple[int, ...], scale: float | Float[Array, ""]

@@ -1,5 +1,6 @@
 """The filter: what is known of the agent state, and the distribution of actions that follows."""
 
+import functools
 from typing import Any
 
 import equinox as eqx
@@ -14,6 +15,31 @@ from asmpg.policies._kernel_tables import AgentMemory, KernelTables, Window
 from asmpg.policies._policy import ASMPolicy
 
 
+class Mixtures(eqx.Module):
+    """Distributions of actions that are mixtures of those of a `head`, along histories."""
+
+    weights: Float[Array, "*batch S"]
+    numbers: Float[Array, "*batch S P"]
+
+    def log_density(
+        self, head: ActionHead, actions: Shaped[Array, "*batch_and_action"]
+    ) -> Float[Array, "*batch"]:
+        """Of any actions, or the logarithm of their probability."""
+        likelihood, top = _likelihoods(head, self.numbers, actions)
+        return top + jnp.log(jnp.sum(self.weights * likelihood, axis=-1) + _TINY)
+
+    def draw(
+        self, head: ActionHead, key: Key[Array, ""], *, greedy: bool
+    ) -> Shaped[Array, "*batch_and_action"]:
+        """An action from each."""
+        batch = self.weights.shape[:-1]
+        uniforms = jax.random.uniform(key, (*batch, 1 + head.draws))
+        chosen = functools.partial(head.draw_from_mixture, greedy=greedy)
+        for _ in batch:
+            chosen = jax.vmap(chosen)
+        return chosen(self.weights, self.numbers, uniforms)
+
+
 class ActionDistributions(eqx.Module):
     """The distributions of actions along `N` histories of `T` steps, and the memories before."""
 
@@ -26,6 +52,8 @@ class ActionDistributions(eqx.Module):
     after: Float[Array, "T N F"]
     #: `log p(a | history)` for every action, where they are finitely many.
     log_probabilities: Float[Array, "T N A"] | None = None
+    #: The distributions themselves, where actions are not finitely many.
+    mixtures: Mixtures | None = None
 
     @classmethod
     def of_numbers(
@@ -39,9 +67,11 @@ class ActionDistributions(eqx.Module):
     ) -> "ActionDistributions":
         """Of a policy that has no agent state: one distribution at each step."""
         numbers = head.normalise(numbers) if masks is None else head.masked(numbers, masks)
-        every = numbers if isinstance(head, Categorical) else None
         taken, entropy = head.log_probability(numbers, actions), head.entropy(numbers)
-        return cls(taken, entropy, before, after, every)
+        if isinstance(head, Categorical):
+            return cls(taken, entropy, before, after, numbers)
+        alone = Mixtures(jnp.ones_like(numbers[..., :1]), numbers[..., None, :])
+        return cls(taken, entropy, before, after, mixtures=alone)
 
 
 #: Keeps a belief a distribution where every probability has been rounded to zero.
@@ -172,7 +202,8 @@ def filter_actions(
         assert likelihood is not None
         taken = jnp.sum(now * likelihood, axis=-1)
         entropy = jnp.sum(now * head.entropy(log_phi), axis=-1)
-        return ActionDistributions(top + jnp.log(taken + _TINY), entropy, before, after)
+        log_taken, mixtures = top + jnp.log(taken + _TINY), Mixtures(now, log_phi)
+        return ActionDistributions(log_taken, entropy, before, after, mixtures=mixtures)
     if moves is not None:
         distributions = jnp.einsum("tni,tnisa->tna", before, moves)
     else:

@@ -18,6 +18,8 @@ MOST_COMBINATIONS = 64
 _FORBIDDEN, _ALLOWED = -1e9, -1e6
 #: Between these the logarithms of scales of real actions stay.
 _LOG_SCALES = (-5.0, 1.0)
+#: The largest `tanh` that is undone.
+_EDGE = 1 - 1e-6
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,6 +114,12 @@ class Categorical(ActionHead):
         if not self.parts:
             return action
         return jnp.stack(jnp.unravel_index(action, self.parts), axis=-1).astype(jnp.int32)
+
+    def unplay(self, played: Int[Array, "*batch_and_parts"]) -> Int[Array, "*batch"]:
+        if not self.parts:
+            return played
+        parts = tuple(jnp.moveaxis(played, -1, 0))
+        return jnp.ravel_multi_index(parts, self.parts, mode="clip").astype(jnp.int32)
 
     def start(
         self, key: Key[Array, ""], shape: tuple[int, ...], scale: float | Float[Array, ""]
@@ -289,6 +297,12 @@ class Gaussian(ActionHead):
         """Within the bounds, in the units of the environment."""
         middle = (jnp.asarray(self.low) + jnp.asarray(self.high)) / 2
         return middle + self._half_range * self._within(action)
+
+    def unplay(self, played: Float[Array, "*batch d"]) -> Float[Array, "*batch d"]:
+        """Within the bounds, and if `squash` a little away from them, where `tanh` never is."""
+        middle = (jnp.asarray(self.low) + jnp.asarray(self.high)) / 2
+        scaled = (played - middle) / self._half_range
+        return jnp.arctanh(jnp.clip(scaled, -_EDGE, _EDGE)) if self.squash else scaled
 
     def start(
         self, key: Key[Array, ""], shape: tuple[int, ...], scale: float | Float[Array, ""]

@@ -1,22 +1,21 @@
 """Teachers, their students of several sizes, and automata extracted from them: one table.
 
-    python benchmarks/distil.py [--tasks CheeseMaze ...] [--teacher gru-ppo] [--seeds 3]
-    python benchmarks/distil.py --summary --out runs/distil
+    python benchmarks/distil.py --tasks CheeseMaze --seeds 1952, [--out runs/distil]
+    python benchmarks/distil.py --gather --out runs/distil
 
 For each task and seed: a teacher, students of 2, 4, 8 and 16 agent states as they were distilled
 and after fine-tuning, and, where AALpy can be imported and the task has a finite model, what its
-Alergia makes of the same number of histories. Every result is a line of OUT/results.jsonl; what is
-there already is not done again, and runs lie beside it.
+Alergia makes of the same number of histories. `--alone` also trains memories of the same sizes
+without a teacher, for as many steps as teacher and fine-tuning have together. Each task and seed
+becomes OUT/TASK-SEED.json; those that are there are not done again. `--quick` tries everything out
+with little training.
 """
 
 import argparse
-import collections
 import contextlib
 import importlib
-import json
 import shutil
-import statistics
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,51 +26,71 @@ from asmpg.distillation import Histories, Lesson, Sampler, distil_by, teacher_of
 from asmpg.environments import PAPER_ENVIRONMENTS, AbstractFiniteEnvironment
 from asmpg.exact import policy_returns
 from asmpg.policies import KernelTables
-from asmpg.runs import RunConfig, default_seeds
-from asmpg.training import score_of, train
+from asmpg.runs import RunConfig
+from asmpg.training import evaluate, score_of, train
+from json_results import (
+    Row,
+    file_of,
+    grouped,
+    median,
+    print_table,
+    read_rows,
+    read_seeds,
+    write_rows,
+)
 
+POPGYM = (
+    "popgym-RepeatFirstEasy",
+    "popgym-RepeatPreviousEasy",
+    "popgym-MultiarmedBanditEasy",
+    "popgym-NoisyPositionOnlyCartPoleEasy",
+)
+TASKS = (*PAPER_ENVIRONMENTS, *POPGYM)
+#: Of the teacher; where more are needed to learn anything.
+STEPS, LONGER = 150_000, {"popgym-NoisyPositionOnlyCartPoleEasy": 400_000}
+FINETUNE = 50_000
 SIZES = (2, 4, 8, 16)
 #: Of Alergia; the best automaton of at most as many states counts, which is in its favour.
 EPSILONS = tuple(float(f"{each:.2g}") for each in np.geomspace(1e-6, 1.9, 12))
 #: The histories that Alergia is given: as many steps as five rounds of distilling have.
 ROUNDS = 5
+KINDS = ("distilled", "fine-tuned, best", "fine-tuned, last", "alone", "alergia")
+QUICK = {"rounds": 2, "epochs": 2, "sequences": 8, "episodes": 20}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description="Distilling, and extraction by AALpy, side by side."
     )
-    parser.add_argument("--tasks", nargs="+", default=list(PAPER_ENVIRONMENTS), metavar="TASK")
+    parser.add_argument("--tasks", nargs="+", default=list(TASKS), metavar="TASK")
+    parser.add_argument("--seeds", type=read_seeds, default="3", metavar="N|SEED,SEED,...")
     parser.add_argument("--teacher", default="gru-ppo", metavar="METHOD")
-    parser.add_argument("--teacher-steps", type=int, default=150_000)
-    parser.add_argument("--finetune", type=int, default=50_000)
-    parser.add_argument("--num-states", type=int, nargs="+", default=list(SIZES))
-    parser.add_argument("--window", type=int, default=0)
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--window", type=int, default=0, help="of the students")
+    parser.add_argument("--alone", action="store_true", help="train without a teacher as well")
     parser.add_argument("--out", type=Path, default=Path("runs/distil"))
-    parser.add_argument("--summary", action="store_true", help="print the table of what is there")
+    parser.add_argument("--gather", action="store_true", help="print the table of what is there")
+    parser.add_argument("--quick", action="store_true", help="a little of everything")
     arguments = parser.parse_args()
-    if not arguments.summary:
+    if not arguments.gather:
         for task in arguments.tasks:
-            for seed in default_seeds(arguments.seeds):
-                measure(task, seed, arguments)
-    summarise(arguments.out / "results.jsonl")
+            for seed in arguments.seeds:
+                file = file_of(arguments.out, task, seed)
+                if not file.exists():
+                    write_rows(file, list(measure(task, seed, arguments)))
+    gather(arguments.out)
 
 
-def measure(task: str, seed: int, arguments: argparse.Namespace) -> None:
-    """All lines of a task and a seed that are missing."""
-    file = arguments.out / "results.jsonl"
-    done = {(line["task"], line["seed"], line["kind"], line["num_states"]) for line in _lines(file)}
-    missing = [n for n in arguments.num_states if (task, seed, "distilled", n) not in done]
-    automata = (task, seed, "alergia", arguments.num_states[-1]) not in done
-    if not missing and not (automata and _alergia()):
-        return
-    folder = arguments.out / task / str(seed)
+def measure(task: str, seed: int, arguments: argparse.Namespace) -> Iterator[Row]:
+    """All rows of a task and a seed."""
+    quick = arguments.quick
+    steps = 1_000 if quick else LONGER.get(task, STEPS)
+    finetune, sizes = (500, SIZES[:2]) if quick else (FINETUNE, SIZES)
+    folder = arguments.out / "runs" / f"{task}-{seed}"
     teacher = folder / "teacher"
-    config = RunConfig(task, method=arguments.teacher, seeds=(seed,), steps=arguments.teacher_steps)
-    train(config, teacher, resume=(teacher / "config.json").exists())
-    lesson = Lesson(load(teacher), rounds=ROUNDS)
-    for size in missing:
+    _train(RunConfig(task, method=arguments.teacher, seeds=(seed,), steps=steps), teacher, quick)
+    lesson = Lesson(load(teacher), **(QUICK if quick else {"rounds": ROUNDS}))
+    row = {"task": task, "seed": seed, "score": lesson.score.name}
+    for size in sizes:
         out = folder / str(size)
         # What a killed process left.
         shutil.rmtree(out, ignore_errors=True)
@@ -79,37 +98,42 @@ def measure(task: str, seed: int, arguments: argparse.Namespace) -> None:
             lesson,
             num_states=size,
             window=arguments.window,
-            finetune=arguments.finetune,
+            finetune=finetune,
             out=out,
             seeds=(seed,),
             method_options=None,
             progress=True,
         ).report
         (entry,) = report["students"]
-        # The one by which a size counts as done comes last.
-        tuned = entry.get("finetuned", {"last": None})
-        scores = {
-            "teacher": report["teacher"],
-            "finetuned, best": tuned if arguments.finetune else None,
-            "finetuned, last": tuned["last"],
-            "distilled": entry["distilled"],
-        }
-        for kind, score in scores.items():
-            key = (task, seed, kind, None if kind == "teacher" else size)
-            if score is not None and key not in done:
-                line = dict(zip(("task", "seed", "kind", "num_states"), key, strict=True))
-                line |= {"score": report["score"], "kl": entry["rounds"][-1]["kl"]}
-                _append(file, line | _value(score))
-                done.add(key)
+        if size == sizes[0]:
+            yield {**row, "kind": "teacher", "num_states": None, **_value(report["teacher"])}
+        tuned = entry["finetuned"]
+        for kind, score in zip(KINDS[:3], (entry["distilled"], tuned, tuned["last"]), strict=True):
+            kl = entry["rounds"][-1]["kl"]
+            yield {**row, "kind": kind, "num_states": size, "kl": kl, **_value(score)}
     lesson.close()
-    if automata and _alergia():
-        for size, value in extracted(task, seed, teacher, arguments.num_states):
-            line = {"task": task, "seed": seed, "kind": "alergia", "num_states": size}
-            _append(file, {**line, "value": value, "standard_error": 0.0})
+    for size in sizes if arguments.alone else ():
+        options = {"num_states": size, "window": arguments.window}
+        config = RunConfig(task, method_options=options, seeds=(seed,), steps=steps + finetune)
+        _train(config, folder / f"{size}-alone", quick)
+        (entry,) = evaluate(folder / f"{size}-alone", episodes=20 if quick else 1_000)
+        name = lesson.score.name
+        exact = entry.get(f"exact_{lesson.score.yardstick}")
+        error = entry[f"{name}_standard_error"]
+        score = {"exact": exact, "value": entry[name], "standard_error": error}
+        yield {**row, "kind": "alone", "num_states": size, **_value(score)}
+    if _alergia() is not None:
+        for size, value in extracted(task, seed, teacher, sizes):
+            found = {"value": value, "standard_error": 0.0}
+            yield {**row, "kind": "alergia", "num_states": size, **found}
+
+
+def _train(config: RunConfig, folder: Path, quick: bool) -> None:
+    train(config, folder, resume=(folder / "config.json").exists(), progress=not quick)
 
 
 def extracted(
-    task: str, seed: int, teacher: Path, sizes: list[int]
+    task: str, seed: int, teacher: Path, sizes: Sequence[int]
 ) -> Iterator[tuple[int, float | None]]:
     """What the best automaton of at most each size is worth; `None` if there is none as small."""
     resolved = RunConfig(task).resolve()
@@ -176,23 +200,21 @@ def controller(automaton: Any, environment: AbstractFiniteEnvironment) -> Kernel
     )
 
 
-def summarise(file: Path) -> None:
+def gather(folder: Path) -> None:
     """Print a row for each task and kind, medians over seeds."""
-    found: dict[Any, list[float]] = collections.defaultdict(list)
-    for line in _lines(file):
-        if line["value"] is not None:
-            found[line["task"], line["kind"], line["num_states"]].append(line["value"])
-    sizes = sorted({size for _, _, size in found if size is not None})
-    print(f"| task | | teacher | {' | '.join(map(str, sizes))} |")
-    print(f"| --- | --- | --- |{' --- |' * len(sizes)}")
-    for task, kind in dict.fromkeys((task, kind) for task, kind, _ in found if kind != "teacher"):
-        cells = [_median(found.get((task, "teacher", None)))]
-        cells += [_median(found.get((task, kind, size))) for size in sizes]
-        print(f"| {task} | {kind} | {' | '.join(cells)} |")
-
-
-def _median(values: list[float] | None) -> str:
-    return f"{statistics.median(values):.4g}" if values else "–"
+    rows = read_rows(folder)
+    sizes = sorted({row["num_states"] for row in rows} - {None})
+    found = {
+        key: [row["value"] for row in same]
+        for key, same in grouped(rows, "task", "kind", "num_states").items()
+    }
+    cells = []
+    for (task, score), own in grouped(rows, "task", "score").items():
+        for kind in (kind for kind in KINDS if any(row["kind"] == kind for row in own)):
+            values = [median(found.get((task, kind, size), [])) for size in sizes]
+            teacher = median(found.get((task, "teacher", None), []))
+            cells.append([task, score.replace("_", " "), kind, teacher, *values])
+    print_table(("task", "score", "student", "teacher", *map(str, sizes)), cells)
 
 
 def _value(score: dict[str, Any]) -> dict[str, float]:
@@ -205,18 +227,6 @@ def _alergia() -> Any:
     with contextlib.suppress(ImportError):
         return importlib.import_module("aalpy.learning_algs")
     return None
-
-
-def _lines(file: Path) -> list[dict[str, Any]]:
-    """Whole lines only: a killed process may have left a part of one."""
-    text = file.read_text() if file.exists() else ""
-    return [json.loads(line) for line in text.split("\n")[:-1] if line.endswith("}")]
-
-
-def _append(file: Path, line: dict[str, Any]) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with open(file, "a") as out:
-        out.write(json.dumps(line) + "\n")
 
 
 if __name__ == "__main__":

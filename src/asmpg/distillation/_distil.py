@@ -33,8 +33,8 @@ def distil(
     count from what was played for distilling on.
 
     Args:
-        teacher: An agent, the folder of a run (its best agent) or a file of one, a `BeliefPolicy` of
-            `asmpg.exact`, or any object with `predict(observation, state, episode_start,
+        teacher: An agent, the folder of a run (its best agent) or a file of one, a `BeliefPolicy`
+            of `asmpg.exact`, or any object with `predict(observation, state, episode_start,
             deterministic)` as in Stable-Baselines3.
         environment: Whatever `learn` takes; that of the teacher's run by default.
         num_states: Number of agent states of the student.

@@ -1,0 +1,92 @@
+"""A critic that is shown the latent state, beside the default one: the five tasks and the probes.
+
+    python benchmarks/latent.py --tasks HealthcareTreatment [--out runs/latent]
+    python benchmarks/latent.py --gather --out runs/latent
+
+Ten seeds that nothing else used. Each task becomes OUT/TASK.json; those that are there are not done
+again. Scores are those of the last policies: exact on finite models, else of 1,000 episodes.
+`--quick` tries everything out with little training.
+"""
+
+import argparse
+from pathlib import Path
+
+from asmpg.environments import PAPER_ENVIRONMENTS
+from asmpg.runs import RunConfig
+from asmpg.studies.memory_probes import PROBES
+from asmpg.training import evaluate, score_of, train
+from json_results import Row, file_of, grouped, median, print_table, read_rows, write_rows
+
+SEEDS = tuple(range(70_000, 70_010))
+STEPS, EPISODES = 150_000, 1_000
+#: The name of the option's value, and what it is called in the table.
+CRITICS = {"auto": "default", "latent": "latent"}
+_PROBES = {probe.label: probe for probe in PROBES}
+TASKS = (*PAPER_ENVIRONMENTS, *_PROBES)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="A critic that is shown the latent state.")
+    parser.add_argument("--tasks", nargs="+", default=list(TASKS), choices=TASKS, metavar="TASK")
+    parser.add_argument("--out", type=Path, default=Path("runs/latent"))
+    parser.add_argument("--gather", action="store_true", help="print the table of what is there")
+    parser.add_argument("--quick", action="store_true", help="a little of everything")
+    arguments = parser.parse_args()
+    if not arguments.gather:
+        for task in arguments.tasks:
+            file = file_of(arguments.out, task)
+            if not file.exists():
+                rows = [
+                    row
+                    for critic in CRITICS
+                    for row in measure(task, critic, arguments.out, quick=arguments.quick)
+                ]
+                write_rows(file, rows)
+    gather(arguments.out)
+
+
+def measure(task: str, critic: str, out: Path, *, quick: bool) -> list[Row]:
+    """A row for each seed."""
+    probe = _PROBES.get(task)
+    steps = STEPS if probe is None else probe.steps
+    config = RunConfig(
+        task if probe is None else probe.environment,
+        environment_options={} if probe is None else probe.options,
+        method_options={"critic": critic},
+        seeds=SEEDS[:2] if quick else SEEDS,
+        steps=1_000 if quick else steps,
+        evaluation_episodes=4 if quick else 100,
+    )
+    folder = file_of(out / "runs", task, critic).with_suffix("")
+    train(config, folder, resume=(folder / "config.json").exists())
+    score = score_of(config.resolve().environment)
+    entries = evaluate(folder, which="last", episodes=20 if quick else EPISODES)
+    return [
+        {
+            "task": task,
+            "critic": CRITICS[critic],
+            "seed": entry["seed"],
+            "score": score.name,
+            "value": entry.get(f"exact_{score.yardstick}", entry[score.name]),
+            "standard_error": entry[f"{score.name}_standard_error"],
+        }
+        for entry in entries
+    ]
+
+
+def gather(folder: Path) -> None:
+    """A row for each task: the median, the worst and the best seed with either critic."""
+    cells = []
+    for (task, score), rows in grouped(read_rows(folder), "task", "score").items():
+        found = {name: rows for (name,), rows in grouped(rows, "critic").items()}
+        line = [task, score.replace("_", " ")]
+        for name in CRITICS.values():
+            values = [row["value"] for row in found.get(name, [])]
+            spread = f" ({min(values):.4g} to {max(values):.4g})" if values else ""
+            line.append(f"{median(values)}{spread}")
+        cells.append(line)
+    print_table(("task", "score", *(f"{name} critic" for name in CRITICS.values())), cells)
+
+
+if __name__ == "__main__":
+    main()

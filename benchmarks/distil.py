@@ -55,7 +55,7 @@ EPSILONS = tuple(float(f"{each:.2g}") for each in np.geomspace(1e-6, 1.9, 12))
 #: The histories that Alergia is given: as many steps as five rounds of distilling have.
 ROUNDS = 5
 KINDS = ("distilled", "fine-tuned, best", "fine-tuned, last", "alone", "alergia")
-QUICK = {"rounds": 2, "epochs": 2, "sequences": 8, "episodes": 20}
+QUICK: dict[str, Any] = {"rounds": 2, "epochs": 2, "sequences": 8, "episodes": 20}
 
 
 def main() -> None:
@@ -88,7 +88,8 @@ def measure(task: str, seed: int, arguments: argparse.Namespace) -> Iterator[Row
     folder = arguments.out / "runs" / f"{task}-{seed}"
     teacher = folder / "teacher"
     _train(RunConfig(task, method=arguments.teacher, seeds=(seed,), steps=steps), teacher, quick)
-    lesson = Lesson(load(teacher), **(QUICK if quick else {"rounds": ROUNDS}))
+    chosen: dict[str, Any] = QUICK if quick else {"rounds": ROUNDS}
+    lesson = Lesson(load(teacher), **chosen)
     row = {"task": task, "seed": seed, "score": lesson.score.name}
     for size in sizes:
         out = folder / str(size)

@@ -11,10 +11,10 @@ again. Scores are those of the last policies: exact on finite models, else of 1,
 import argparse
 from pathlib import Path
 
-from asmpg.environments import PAPER_ENVIRONMENTS
+from asmpg.environments import PAPER_ENVIRONMENTS, make
 from asmpg.runs import RunConfig
 from asmpg.studies.memory_probes import PROBES
-from asmpg.training import evaluate, score_of, train
+from asmpg.training import evaluate, train
 from json_results import Row, file_of, grouped, median, print_table, read_rows, write_rows
 
 SEEDS = tuple(range(70_000, 70_010))
@@ -59,16 +59,20 @@ def measure(task: str, critic: str, out: Path, *, quick: bool) -> list[Row]:
     )
     folder = file_of(out / "runs", task, critic).with_suffix("")
     train(config, folder, resume=(folder / "config.json").exists())
-    score = score_of(config.resolve().environment)
+    # Those of the paper's tables; of probes, in which their optimum is known.
+    score = "undiscounted"
+    if probe is None:
+        score = "reward_per_step" if make(task).score == "reward_per_step" else "discounted"
+    sampled = score if score == "reward_per_step" else f"{score}_return"
     entries = evaluate(folder, which="last", episodes=20 if quick else EPISODES)
     return [
         {
             "task": task,
             "critic": CRITICS[critic],
             "seed": entry["seed"],
-            "score": score.name,
-            "value": entry.get(f"exact_{score.yardstick}", entry[score.name]),
-            "standard_error": entry[f"{score.name}_standard_error"],
+            "score": sampled,
+            "value": entry.get(f"exact_{score}", entry[sampled]),
+            "standard_error": entry[f"{sampled}_standard_error"],
         }
         for entry in entries
     ]

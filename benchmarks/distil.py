@@ -130,7 +130,7 @@ def measure(task: str, seed: int, arguments: argparse.Namespace) -> Iterator[Row
 
 
 def _train(config: RunConfig, folder: Path, quick: bool) -> None:
-    train(config, folder, resume=(folder / "config.json").exists(), progress=not quick)
+    train(config, folder, resume=(folder / "config.json").exists(), verbose=int(not quick))
 
 
 def extracted(

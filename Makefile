@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: quickstart test check lint types quick unit docs coverage clean
+.PHONY: quickstart test test-long check lint types quick unit docs coverage clean
 
 ## The main job: the environments with their yardsticks, a small study, and what an agent remembers.
 quickstart: .venv/installed
@@ -15,8 +15,13 @@ quickstart: .venv/installed
 	@echo "    $(BIN)/asmpg train MachineRepair --seeds 3   # any environment of 'asmpg envs', or any Gymnasium id"
 	@echo "    $(BIN)/asmpg study methods                   # six methods in five environments, in minutes"
 
-## Everything CI runs: lint, types, the documentation, every test.
+## Everything CI runs: lint, types, the documentation, all tests but the long ones.
 test: lint types docs unit
+
+## The long tests: what trains until it reaches a score, in every environment of the paper.
+test-long: .venv/installed-dev
+	@echo "==> Running the long tests"
+	$(BIN)/python -m pytest -n auto --dist worksteal -m long
 
 ## For every day, within two minutes: lint, types and the quickest tests.
 check: lint types quick
@@ -36,7 +41,7 @@ quick: .venv/installed-dev
 
 unit: .venv/installed-dev
 	@echo "==> Running the tests"
-	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not long"
 
 ## The documentation as web pages, in build/docs.
 docs: .venv/installed-dev

@@ -19,6 +19,11 @@ install_import_hook("asmpg", "beartype.beartype(conf=beartype.BeartypeConf(is_pe
 # their code need not be good.
 jax.config.update("jax_disable_most_optimizations", True)
 os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"
+# Nor need it say where it comes from.
+jax.config.update("jax_traceback_in_locations_limit", 0)
+os.environ["JAX_TRACEBACK_IN_LOCATIONS_LIMIT"] = "0"
+# Tracing makes many small objects that live: looking for garbage among them seldom finds any.
+gc.set_threshold(50_000, 20, 50)
 os.environ["XLA_FLAGS"] = " ".join(
     (
         os.environ.get("XLA_FLAGS", ""),

@@ -1,5 +1,6 @@
 """What is exported does what `predict(deterministic=True)` does, step by step."""
 
+import functools
 import json
 import runpy
 import shutil
@@ -119,26 +120,30 @@ def c_actions(folder, given, program=C_PROGRAM):
     return [int(line) for line in done.stdout.split()]
 
 
+@functools.cache
+def example(name):
+    """An agent, 10,000 observations, and what `predict(deterministic=True)` does then."""
+    agent = agent_for(name)
+    observations, starts = history(agent.observation_space)
+    return agent, observations, starts, *played(agent, observations, starts)
+
+
 @pytest.mark.skipif(CC is None, reason="no C compiler in the path")
 @pytest.mark.parametrize("name", FINITE)
 def test_the_c_header_does_what_predict_does(name, tmp_path):
-    agent = agent_for(name)
-    observations, starts = history(agent.observation_space)
+    agent, observations, starts, actions, _ = example(name)
     agent.export(tmp_path / "policy.h")
     text = (tmp_path / "policy.h").read_text()
     assert "float" not in text
     rows = zip(observations, starts, strict=True)
     given = "\n".join(f"{seen} {int(first)}" for seen, first in rows)
-    actions, _ = played(agent, observations, starts)
     assert c_actions(tmp_path, given) == actions.tolist()
 
 
 @pytest.mark.parametrize("name", FINITE)
 def test_the_python_class_does_what_predict_does(name, tmp_path):
-    agent = agent_for(name)
-    observations, starts = history(agent.observation_space)
+    agent, observations, starts, actions, _ = example(name)
     agent.export(tmp_path / "policy.py")
-    actions, _ = played(agent, observations, starts)
     assert python_actions(tmp_path / "policy.py", observations, starts) == actions.tolist()
 
 
@@ -184,10 +189,8 @@ def before(values):
 @pytest.mark.parametrize("name", FINITE)
 def test_the_onnx_graph_of_tables_does_what_predict_does(name, tmp_path):
     pytest.importorskip("onnx")
-    agent = agent_for(name)
-    observations, starts = history(agent.observation_space)
+    agent, observations, starts, actions, states = example(name)
     agent.export(tmp_path / "policy.onnx")
-    actions, states = played(agent, observations, starts)
     model = session(tmp_path / "policy.onnx")
     given = observations.astype(np.int64)
     found = onnx_step(model, given, before(states), before(actions), starts)

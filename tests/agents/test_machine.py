@@ -372,23 +372,22 @@ def test_a_policy_with_kernels_for_each_step_is_refused():
         Machine.of_policy(policy)
 
 
-@pytest.mark.parametrize("window", [2, 3])
-def test_a_window_becomes_part_of_the_state(window):
+@pytest.mark.parametrize(("name", "window"), [("CheeseMaze", 2), ("Tiger", 3)])
+def test_a_window_becomes_part_of_the_state(name, window):
     """Tolerance: four standard errors of the sampled return."""
-    maze = make("CheeseMaze", max_steps=30)
-    hidden = random_policy("CheeseMaze", num_states=2)
-    policy = WindowPolicy(
-        hidden, window=window, encoding=Encoding(4, 7), width=8, key=jax.random.key(5)
-    )
+    environment = make(name, max_steps=30)
+    hidden = random_policy(name, num_states=2)
+    encoding = Encoding(hidden.num_actions, hidden.num_observations)
+    policy = WindowPolicy(hidden, window=window, encoding=encoding, width=8, key=jax.random.key(5))
     noise = jax.random.normal(jax.random.key(6), policy.window_layers[-1].weight.shape)
     policy = eqx.tree_at(lambda policy: policy.window_layers[-1].weight, policy, noise)
-    agent = Agent.of_policy(policy, Discrete(7))
-    machine = agent.machine(maze, episodes=200)
-    played = Setting(maze, 0.99, 500, seed=8)
+    agent = Agent.of_policy(policy, environment.observation_space)
+    machine = agent.machine(environment, episodes=200)
+    played = Setting(environment, 0.99, 500, seed=8)
     sampled = played.value(played.sample(actor(policy)))
     away = abs(machine.value.discounted - sampled.discounted)
     assert away < 4 * sampled.standard_error
-    assert machine.control.shape == (1, machine.num_states, 4)
+    assert machine.control.shape == (1, machine.num_states, hidden.num_actions)
     # Greedy play is followed step by step, by the small machine as well.
     greedy = played.sample(actor(policy, greedy=True))
     for each in (machine.harden(), machine.harden().minimise()):

@@ -221,41 +221,51 @@ class Foreign(LastTwo):
 
 
 @pytest.mark.parametrize(
-    ("teacher", "options", "message"),
+    ("make_teacher", "options", "message"),
     [
-        (controller(num_observations=7), {}, "the 4 actions of CheeseMaze, this one has 3"),
-        (controller(num_actions=4), {}, "must read one of 7 symbols, as CheeseMaze shows"),
-        (BeliefPolicy("Tiger", solver="qmdp"), {}, "the 4 actions of CheeseMaze, this one has 3"),
-        (Foreign(actions=5), {}, "the 4 actions of CheeseMaze from 0 on, this one has"),
-        (Foreign(symbols=3), {}, "must read the observations of CheeseMaze, one of 7 symbols"),
-        (Agent(unknown, Discrete(7)), {}, "must have a distribution of actions for each history"),
+        (lambda: controller(num_observations=7), {}, "the 4 actions of CheeseMaze, this one has 3"),
+        (lambda: controller(num_actions=4), {}, "must read one of 7 symbols, as CheeseMaze shows"),
+        (lambda: Foreign(actions=5), {}, "the 4 actions of CheeseMaze from 0 on, this one has"),
         (
-            Wordless(),
+            lambda: BeliefPolicy("Tiger", solver="qmdp"),
             {},
-            "teacher must be an agent, the folder of a run, a BeliefPolicy, or",
+            "the 4 actions of CheeseMaze, this one has 3",
         ),
-        (Foreign(), {"num_states": 0}, "num_states must be an integer of at least 1, got 0"),
-        (Foreign(), {"window": -1}, "window must be an integer in"),
-        (Foreign(), {"rounds": 0}, "rounds must be an integer in"),
-        (Foreign(), {"finetune": -5}, "finetune must be an integer of at least 0"),
         (
-            controller(),
+            lambda: Foreign(symbols=3),
+            {},
+            "must read the observations of CheeseMaze, one of 7 symbols",
+        ),
+        (
+            lambda: Agent(unknown, Discrete(7)),
+            {},
+            "must have a distribution of actions for each history",
+        ),
+        (Wordless, {}, "teacher must be an agent, the folder of a run, a BeliefPolicy, or"),
+        (Foreign, {"num_states": 0}, "num_states must be an integer of at least 1, got 0"),
+        (Foreign, {"window": -1}, "window must be an integer in"),
+        (Foreign, {"rounds": 0}, "rounds must be an integer in"),
+        (Foreign, {"finetune": -5}, "finetune must be an integer of at least 0"),
+        (
+            controller,
             {"environment": None, "environment_options": {"max_steps": 9}},
             "must be given",
         ),
-        (Foreign(), {"environment": None}, "environment must be given for a teacher that is not"),
-        ("no/such/run", {}, "no/such/run is not the folder of a run"),
+        (Foreign, {"environment": None}, "environment must be given for a teacher that is not"),
+        (lambda: "no/such/run", {}, "no/such/run is not the folder of a run"),
     ],
 )
 @pytest.mark.usefixtures("as_user")
-def test_what_cannot_be_is_said_before_anything_is_played(teacher, options, message, monkeypatch):
+def test_what_cannot_be_is_said_before_anything_is_played(
+    make_teacher, options, message, monkeypatch
+):
     def refuse(*_, **__):
         raise AssertionError
 
     monkeypatch.setattr("asmpg.distillation._sampler.Sampler.histories", refuse)
     monkeypatch.setattr("asmpg.distillation._sampler.Sampler.score", refuse)
     with pytest.raises(ValueError, match=message):
-        asmpg.distil(teacher, **{"environment": "CheeseMaze", "progress": False} | options)
+        asmpg.distil(make_teacher(), **{"environment": "CheeseMaze", "progress": False} | options)
 
 
 @pytest.mark.usefixtures("as_user")

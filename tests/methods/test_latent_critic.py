@@ -88,7 +88,7 @@ def test_what_it_is_shown_are_the_states_that_were(name):
     environment = make(name)
     method = ASMPPO(**SMALL | {"rollout_steps": 64}, num_states=2)
     learner = initialise(method, environment, jax.random.key(0))
-    after, experience, _ = eqx.filter_jit(improve)(method, environment, learner, jax.random.key(1))
+    after, experience, _ = improve(method, environment, learner, jax.random.key(1))
     goes_on = ~np.asarray(experience.ended[:-1])
     now, following = np.asarray(experience.latents), np.asarray(experience.next_latents)
     np.testing.assert_array_equal(now[1:][goes_on], following[:-1][goes_on])

@@ -20,7 +20,7 @@ from asmpg.methods.ppo import ASMPPO, GRUPPO, MemorylessPPO, MinGRUPPO
 from asmpg.policies import FilteredPolicy, WindowPolicy
 from asmpg.runs import RunConfig
 from asmpg.training import build_program, start_seed
-from learning import improve, initialise
+from learning import improve, initialise, open_compiled
 
 SMALL = {"num_environments": 4, "rollout_steps": 16, "minibatches": 2, "epochs": 2}
 METHODS = {
@@ -45,7 +45,7 @@ def played():
     def play(stream, key):
         return play_rollouts(environment, actor, stream, key, steps=100)
 
-    stream = open_stream(environment, actor, method.collects, jax.random.key(3))
+    stream = open_compiled(environment, actor, method.collects, jax.random.key(3))
     stream, first = play(stream, jax.random.key(1))
     _, second = play(stream, jax.random.key(2))
     return environment, learner, first, second
@@ -73,9 +73,14 @@ def test_last_observation_is_the_true_one():
     """Bits are seen at the start only: were it the next episode's first, it would be a bit."""
     environment = make("RepeatFirst", delay=9, max_steps=3)
     interface = Interface.of(environment)
-    actor = METHODS["memoryless-ppo"].make_policy(interface, jax.random.key(0)).actor()
-    stream = open_stream(environment, actor, Rollouts(2, 7), jax.random.key(1))
-    _, segment = play_rollouts(environment, actor, stream, jax.random.key(2), steps=7)
+
+    @eqx.filter_jit
+    def play(key):
+        actor = METHODS["memoryless-ppo"].make_policy(interface, key).actor()
+        stream = open_stream(environment, actor, Rollouts(2, 7), key)
+        return play_rollouts(environment, actor, stream, key, steps=7)[1]
+
+    segment = play(jax.random.key(0))
     np.testing.assert_array_equal(segment.ended[:, 0], [0, 0, 1, 0, 0, 1, 0])
     assert not segment.terminated.any()
     assert (segment.next_observations == 2).all()
@@ -87,7 +92,9 @@ def test_memory_is_carried_from_rollout_to_rollout(played):
     _, learner, first, second = played
     policy = learner.policy
     assert isinstance(policy, FilteredPolicy)
-    along = policy.distributions(first.start, first.past, first.observations, first.actions)
+    along = eqx.filter_jit(policy.distributions)(
+        first.start, first.past, first.observations, first.actions
+    )
     ended = np.asarray(first.ended[-1])
     np.testing.assert_array_equal(second.start.action[~ended], first.actions[-1][~ended])
     np.testing.assert_allclose(second.start.belief[~ended], along.after[-1][~ended], atol=1e-5)
@@ -193,8 +200,7 @@ def test_update_is_one_program_that_changes_what_it_should(name):
     environment = make("TMaze", length=2)
     method = METHODS[name]
     learner = initialise(method, environment, jax.random.key(0))
-    step = eqx.filter_jit(improve)
-    after, experience, metrics = step(method, environment, learner, jax.random.key(1))
+    after, experience, metrics = improve(method, environment, learner, jax.random.key(1))
     assert int(experience.num_steps) == 64
     assert bool(experience.finite)
     assert set(metrics) == set(method.metric_names)
@@ -213,8 +219,8 @@ def test_target_kl_stops_the_policy_and_not_the_critic():
     method = ASMPPO(num_states=3, window=0, target_kl=0.0, **SMALL)
     learner = initialise(method, environment, jax.random.key(0))
     free = ASMPPO(num_states=3, window=0, **SMALL)
-    stopped, *_ = eqx.filter_jit(improve)(method, environment, learner, jax.random.key(1))
-    unbound, *_ = eqx.filter_jit(improve)(free, environment, learner, jax.random.key(1))
+    stopped, *_ = improve(method, environment, learner, jax.random.key(1))
+    unbound, *_ = improve(free, environment, learner, jax.random.key(1))
 
     def distance(one, other):
         return float(jnp.abs(one.policy.kernels.phi_logits - other.policy.kernels.phi_logits).max())
@@ -230,9 +236,8 @@ def test_average_is_what_acts():
     environment = make("TMaze", length=2)
     method = ASMPPO(num_states=3, window=0, averaging=2.0, **SMALL)
     learner = initialise(method, environment, jax.random.key(0))
-    step = eqx.filter_jit(improve)
-    first, *_ = step(method, environment, learner, jax.random.key(1))
-    second, *_ = step(method, environment, first, jax.random.key(2))
+    first, *_ = improve(method, environment, learner, jax.random.key(1))
+    second, *_ = improve(method, environment, first, jax.random.key(2))
 
     def control(policy):
         return policy.kernels.phi_logits
@@ -286,7 +291,7 @@ def test_some_defaults_depend_on_the_kind_of_observations(name, place):
     for options in ({}, chosen):
         method = MemorylessPPO(**SMALL, **options)
         learner = initialise(method, environment, key)
-        learned.append(eqx.filter_jit(improve)(method, environment, learner, key)[0])
+        learned.append(improve(method, environment, learner, key)[0])
     for one, two in zip(*map(jax.tree.leaves, learned), strict=True):
         np.testing.assert_allclose(one, two, atol=1e-7)
 
@@ -319,8 +324,13 @@ def test_tables_need_finite_observations():
 def test_stream_opens_with_fresh_episodes():
     environment = make("CheeseMaze")
     interface = Interface.of(environment)
-    actor = METHODS["gru-ppo"].make_policy(interface, jax.random.key(0)).actor()
-    stream = open_stream(environment, actor, Rollouts(64, 1), jax.random.key(1))
+
+    @eqx.filter_jit
+    def opened(key):
+        actor = METHODS["gru-ppo"].make_policy(interface, key).actor()
+        return open_stream(environment, actor, Rollouts(64, 1), key)
+
+    stream = opened(jax.random.key(1))
     assert len(set(np.asarray(stream.state).tolist())) > 5
     assert (stream.memory.time == 0).all()
 

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import asmpg
-from asmpg.environments import make
+from asmpg.agents import Agent
+from asmpg.environments import Discrete, make
 from asmpg.exact import exact_returns
-from asmpg.experience import Rollouts, collect, open_stream, play_for_returns
+from asmpg.experience import Rollouts, collect, play_for_returns
 from asmpg.gradients import marginal_gradient, reward_to_go, sampled_gradient
 from asmpg.methods import PRESETS
 from asmpg.policies import (
@@ -30,6 +31,7 @@ from asmpg.policies import (
 from asmpg.policies._window import empty_window, window_features
 from enumeration import ACTIONS, OBSERVATIONS, STATES, enumerate_process, flat
 from finite import make_finite
+from learning import open_compiled
 
 FINITE = Encoding(2, 4)
 REAL = Encoding(2, None, (1.0, 2.0))
@@ -170,7 +172,7 @@ def test_rollouts_that_continue_are_followed_as_they_were_played(name, encoding)
     environment = make(name, max_steps=9)
     policy = FilteredPolicy(make_window(encoding, 4, jax.random.key(2)))
     acting, rollouts = policy.actor(), Rollouts(3, 16)
-    stream = open_stream(environment, acting, rollouts, jax.random.key(0))
+    stream = open_compiled(environment, acting, rollouts, jax.random.key(0))
 
     @eqx.filter_jit
     def play(stream, key):
@@ -226,8 +228,15 @@ def test_it_starts_as_the_policy_without_a_window():
         )
 
 
-@pytest.mark.parametrize("method", ["asm-ppo", "asmpg", "asmpg-marginal"])
-@pytest.mark.parametrize("name", ["RepeatFirst", "VelocityOnlyCartPole"])
+@pytest.mark.parametrize(
+    ("method", "name"),
+    [
+        ("asm-ppo", "RepeatFirst"),
+        ("asm-ppo", "VelocityOnlyCartPole"),
+        ("asmpg", "RepeatFirst"),
+        ("asmpg-marginal", "VelocityOnlyCartPole"),
+    ],
+)
 def test_methods_train_save_and_play_with_a_window(method, name, tmp_path):
     options = {"window": 3, "num_states": 4, "hidden": 8}
     if method == "asm-ppo":
@@ -238,7 +247,8 @@ def test_methods_train_save_and_play_with_a_window(method, name, tmp_path):
     agent = learner.learn(name, steps=200, evaluation_episodes=2, verbose=0)
     agent.save(tmp_path / "agent.npz")
     loaded = asmpg.load(tmp_path / "agent.npz")
-    observations = [make(name).reset(jax.random.key(seed))[0] for seed in range(6)]
+    reset = jax.jit(jax.vmap(make(name).reset))
+    observations, _ = reset(jax.random.split(jax.random.key(0), 6))
     for each in (agent, loaded):
         each.seed(3)
     states: list = [None, None]
@@ -277,10 +287,7 @@ def test_a_window_that_would_not_fit_is_refused():
 
 @pytest.fixture(scope="module")
 def agent():
-    method = asmpg.ASMPPO(
-        window=2, num_states=3, num_environments=2, rollout_steps=8, minibatches=2
-    )
-    return method.learn("CheeseMaze", steps=100, evaluation_episodes=2, verbose=0)
+    return Agent.of_policy(make_window(Encoding(4, 7), 2, jax.random.key(0)), Discrete(7))
 
 
 def test_the_memories_that_can_be_met_are_counted(agent):

@@ -51,7 +51,9 @@ def test_the_blocks_of_a_page_run_in_their_order(page, tmp_path, monkeypatch):
     ("page", "measure", "least"),
     [
         ("docs/index.md", "exact_reward_per_step", 0.2),
-        ("docs/your-environment.md", "undiscounted_return", 0.9),
+        pytest.param(
+            "docs/your-environment.md", "undiscounted_return", 0.9, marks=pytest.mark.long
+        ),
     ],
 )
 @pytest.mark.usefixtures("as_user")

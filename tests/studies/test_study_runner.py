@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,7 @@ from asmpg.studies import (
     StudyFolder,
     StudyProgress,
     longest_first,
+    read_study,
     seconds_left,
     share_done,
     study_lock,
@@ -38,7 +40,7 @@ from asmpg.studies.executors import (
 )
 from studies import TINY, make_up, prepare, spread_out, study
 
-#: Starts or resumes the study in argv[1], and reports nothing.
+#: Starts the study in argv[1], and reports nothing.
 RUN = """
 import sys
 from pathlib import Path
@@ -285,13 +287,13 @@ def yardsticks(monkeypatch):
     monkeypatch.setattr("asmpg.exact.yardsticks", lambda *_, **__: values, raising=False)
 
 
-def start(path, text):
-    """Start or resume a study in a process of its own."""
-    import tomllib
-
-    from asmpg.studies import read_study
-
+def prepare_text(path, text):
     prepare(path, read_study(tomllib.loads(text), name="tiny"), text)
+
+
+def start(path, text):
+    """Start a study in a process of its own."""
+    prepare_text(path, text)
     return subprocess.Popen([sys.executable, "-c", RUN, str(path)], stderr=subprocess.DEVNULL)
 
 
@@ -313,8 +315,11 @@ def test_a_killed_study_does_only_what_is_missing_and_ends_alike(tmp_path):
     folder = StudyFolder(killed)
     assert not all(map(folder.finished, folder.study.jobs()))
     began = {job.name: folder.finished(job) for job in folder.study.jobs()}
+    prepare_text(whole, text)
     for path in (killed, whole):
-        assert start(path, text).wait(timeout=300) == 0
+        assert (
+            Runner(StudyFolder(path), LocalExecutor("cpu"), StudyProgress(quiet=True)).run() == []
+        )
     session = folder.sessions()[-1]
     assert session["jobs"].keys() == {name for name, finished in began.items() if not finished}
     for job in folder.study.jobs():

@@ -24,9 +24,11 @@ class Process(eqx.Module):
     def episodes(self):
         return self.everything.episodes
 
+    @eqx.filter_jit
     def probability(self, policy):
         return self.everything.probability(policy)
 
+    @eqx.filter_jit
     def value(self, policy, discount):
         return self.probability(policy) @ self.episodes.returns(discount)
 

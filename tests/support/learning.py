@@ -1,15 +1,20 @@
 """One update of a method by hand, as training does it."""
 
+import equinox as eqx
 import jax
 
 from asmpg.experience import collect, open_stream
 from asmpg.interop import Interface
+
+#: In one program, not operation by operation.
+open_compiled = eqx.filter_jit(open_stream)
 
 
 def initialise(method, environment, key):
     return method.initialise(Interface.of(environment), key)
 
 
+@eqx.filter_jit
 def improve(method, environment, learner, key, *, stream=None, progress=0.0):
     """Play what the method asks for and learn from it: learner, experience, metrics."""
     open_key, play_key, update_key = jax.random.split(key, 3)

@@ -19,9 +19,18 @@ TARGETS = {
 }
 
 
-@pytest.mark.parametrize("environment", TARGETS)
+@pytest.mark.parametrize(
+    "environment",
+    [
+        pytest.param(name, marks=() if name == "VelocityOnlyCartPole" else pytest.mark.long)
+        for name in TARGETS
+    ],
+)
 def test_it_learns(environment):
-    """With 8 agent states, which are the default where observations are real."""
+    """With 8 agent states, which are the default where observations are real.
+
+    That it learns the maze is also tested in `test_docs.py`.
+    """
     steps, measure, target = TARGETS[environment]
     config = RunConfig(
         environment,

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.long_running
 QUICK = [probe for probe in PROBES if probe.label in ("repeat after 20", "T-maze of 10")]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("probe", QUICK, ids=lambda probe: probe.label)
 def test_solved_by_default_options(probe):
     values = probe.values(train(probe.config(seeds=1)))

@@ -32,9 +32,10 @@ def page():
     policy = TabularPolicy(
         num_states=3, num_actions=4, num_observations=7, key=jax.random.key(0), nu_scale=2.0
     )
-    learned = Machine.of_policy(policy, Setting(make("CheeseMaze"), 0.99))
+    environment = make("CheeseMaze", max_steps=30)
+    learned = Machine.of_policy(policy, Setting(environment, 0.99))
     views = [View("minimised", cheese_machine()), View("as <learned>", learned)]
-    return machine_page(views, make("CheeseMaze"), title="Cheese & more")
+    return machine_page(views, environment, title="Cheese & more")
 
 
 def test_an_episode_follows_the_machine_and_the_environment():

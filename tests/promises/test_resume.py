@@ -167,7 +167,7 @@ def test_resume_needs_a_folder():
 
 def test_kill_minus_nine(tmp_path):
     """A process of its own, killed twice without warning, then taken over by this one."""
-    config = small_config(steps=60_000, evaluate_every=200)
+    config = small_config(steps=30_000, evaluate_every=200)
     run = tmp_path / "run"
     code = (
         "import json, sys; from asmpg.training import _checkpointer, train;"

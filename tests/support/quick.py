@@ -15,16 +15,16 @@ QUICK = (
 #: Files that take half a minute and more, handed out first: one of them at the end would leave the
 #: other cores idle.
 LONG = (
-    "promises/test_docs.py",
-    "training/test_memory_probes.py",
-    "training/test_flagship.py",
-    "policies/test_window.py",
-    "exact/test_real_yardsticks.py",
-    "studies/test_study_runner.py",
-    "studies/test_engines.py",
-    "theory/test_verify.py",
     "training/test_host_training.py",
-    "promises/test_objects.py",
-    "methods/test_ppo.py",
+    "promises/test_docs.py",
+    "exact/test_real_yardsticks.py",
+    "theory/test_verify.py",
+    "policies/test_window.py",
     "promises/test_examples.py",
+    "methods/test_ppo.py",
+    "agents/test_export.py",
+    "studies/test_engines.py",
+    "studies/test_study_runner.py",
+    "promises/test_objects.py",
+    "agents/test_machine.py",
 )

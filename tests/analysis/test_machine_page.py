@@ -32,7 +32,7 @@ def page():
     policy = TabularPolicy(
         num_states=3, num_actions=4, num_observations=7, key=jax.random.key(0), nu_scale=2.0
     )
-    environment = make("CheeseMaze", max_steps=30)
+    environment = make("CheeseMaze", max_steps=12)
     learned = Machine.of_policy(policy, Setting(environment, 0.99))
     views = [View("minimised", cheese_machine()), View("as <learned>", learned)]
     return machine_page(views, environment, title="Cheese & more")
@@ -162,6 +162,13 @@ def run(tmp_path_factory):
     return folder
 
 
+@pytest.fixture
+def few_pictures(monkeypatch):
+    """Of every episode the first steps: pictures are what pages cost."""
+    monkeypatch.setattr("asmpg.analysis.machine_page._page._MOST_STEPS", 4)
+
+
+@pytest.mark.usefixtures("few_pictures")
 def test_show_prints_the_machine_and_writes_files(run, tmp_path, capsys):
     cli.main(["show", str(run), "--minimise", "--episodes=1", "--out", str(tmp_path / "pictures")])
     told = capsys.readouterr().out
@@ -175,6 +182,7 @@ def test_show_prints_the_machine_and_writes_files(run, tmp_path, capsys):
         assert f"seed {seed}, minimised" in text
 
 
+@pytest.mark.usefixtures("few_pictures")
 def test_show_takes_the_seed_it_is_told(run, capsys):
     cli.main(["show", str(run), "--seed", str(SEEDS[1]), "--words", "--episodes=1"])
     assert "Plays " in capsys.readouterr().out

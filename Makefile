@@ -16,7 +16,9 @@ quickstart: .venv/installed
 	@echo "    $(BIN)/asmpg study methods                   # six methods in five environments, in minutes"
 
 ## Everything CI runs: lint, types, the documentation, all tests but the long ones.
-test: lint types docs unit
+## Types and documentation take one core: they are checked beside the tests.
+test: lint
+	@$(MAKE) --no-print-directory -j 3 types docs unit
 
 ## The long tests: what trains until it reaches a score, in every environment of the paper.
 test-long: .venv/installed-dev

@@ -54,6 +54,7 @@ def exact_score(agent):
     )
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("as_user")  # The checks of types take more time than all the rest.
 def test_the_maze_in_numpy_is_learned_as_well_as_the_compiled_one():
     method = asmpg.ASMPPO(**QUICK)

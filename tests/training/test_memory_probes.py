@@ -28,6 +28,7 @@ def test_solved_by_default_options(probe):
     assert min(values) >= probe.threshold
 
 
+@pytest.mark.long
 def test_solved_by_the_fewest_agent_states_without_a_window():
     """The paper's policy, of two agent states that are the answer."""
     probe = next(probe for probe in PROBES if probe.label == "repeat after 5")

@@ -108,13 +108,13 @@ def test_the_two_losses_have_learning_rates_of_their_own():
 @pytest.mark.parametrize(
     ("name", "method"),
     [
-        ("HealthcareTreatment", "ais-kl"),
         ("HealthcareTreatment", "ais-mmd"),
         ("VelocityOnlyCartPole", "ais-kl-fixed"),
         ("MachineRepair", "ais-mmd-fixed"),
     ],
 )
 def test_every_variant_trains_by_the_common_loop(name, method):
+    """Of `ais-kl` ten seeds are trained below."""
     config = RunConfig(
         name,
         method=method,
@@ -133,11 +133,11 @@ def test_every_variant_trains_by_the_common_loop(name, method):
 
 
 def test_ten_seeds_run_side_by_side_without_a_hang():
-    """20,000 steps of ten seeds; that this returns at all is the test."""
-    config = RunConfig("CheeseMaze", method="ais-kl", steps=20_000, seeds=default_seeds(10))
+    """10,000 steps of ten seeds; that this returns at all is the test."""
+    config = RunConfig("CheeseMaze", method="ais-kl", steps=10_000, seeds=default_seeds(10))
     rows = train(config).rows
-    assert len(rows) == 3 * 10
-    assert {row["steps"] for row in rows} == {0, 10_000, 20_000}
+    assert len(rows) == 2 * 10
+    assert {row["steps"] for row in rows} == {0, 10_000}
     assert jnp.isfinite(jnp.array([row["undiscounted_return"] for row in rows])).all()
 
 

@@ -4,8 +4,8 @@
     python benchmarks/latent.py --gather --out runs/latent
 
 Ten seeds that nothing else used. Each task and seed becomes OUT/TASK-SEED.json; those that are
-there are not done again. Scores are those of the last policies: exact on finite models, else of 1,000 episodes.
-`--quick` tries everything out with little training.
+there are not done again. Scores are those of the last policies: exact on finite models, else of
+1,000 episodes. `--quick` tries everything out with little training.
 """
 
 import argparse

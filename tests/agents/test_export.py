@@ -231,7 +231,7 @@ def test_the_python_class_of_a_network_does_what_predict_does(kind, tmp_path):
 def window_agent(name, **options):
     """With the default options of ASM-PPO but for these, and a window network that says a lot."""
     resolved = resolve(name, {})
-    method = ASMPPO(**options)
+    method = ASMPPO(**options).settled(resolved.interface)
     kernels = method.make_policy(resolved.interface, jax.random.key(2)).kernels
     assert isinstance(kernels, WindowPolicy)
     assert kernels.window_layers is not None

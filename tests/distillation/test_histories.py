@@ -81,7 +81,8 @@ def test_the_loss_is_the_cross_entropy_by_enumeration():
     ids=["asm-ppo", "gru-ppo", "mingru-ppo", "memoryless-ppo"],
 )
 def test_an_episode_is_judged_by_itself(method):
-    policy = method.make_policy(Interface.of(make("Tiger")), jax.random.key(0))
+    interface = Interface.of(make("Tiger"))
+    policy = method.settled(interface).make_policy(interface, jax.random.key(0))
     policy = jax.tree.map(
         lambda leaf: leaf + 0.5 * jax.random.normal(jax.random.key(1), leaf.shape), policy
     )

@@ -265,11 +265,12 @@ def test_critics_start_as_asked_for(method):
 
 def test_the_entropy_bonus_fades(played):
     """At the end of the run an update is that without a bonus."""
-    _, learner, experience, _ = played
+    environment, learner, experience, _ = played
     update = eqx.filter_jit(ASMPPO.update)
 
     def learned(entropy_coefficient, progress):
         method = ASMPPO(num_states=3, entropy_coefficient=entropy_coefficient, **SMALL)
+        method = method.settled(Interface.of(environment))
         progress = jnp.asarray(progress)
         after, _ = update(
             with_array_numbers(method), learner, experience, jax.random.key(0), progress=progress

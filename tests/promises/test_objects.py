@@ -130,17 +130,19 @@ def compilations():
 
 @pytest.mark.usefixtures("as_user")
 def test_other_numbers_are_not_compiled_anew(compilations):
-    asmpg.ASMPPO(**SMALL, critic="memory", learning_rate=0.01).learn(MAZE, **RUN)
+    asmpg.ASMPPO(**SMALL, critic="memory").learn(MAZE, **RUN)
     assert compilations
     compilations.clear()
-    asmpg.ASMPPO(**SMALL, critic="memory", learning_rate=0.1, discount=0.9, decay=0.3).learn(
-        MAZE, **RUN
-    )
+    numbers = {"learning_rate": 0.1, "gae_lambda": 0.5, "hold": 50.0, "critic_keep_bias": 1.0}
+    asmpg.ASMPPO(**SMALL, critic="memory", **numbers, discount=0.9, decay=0.3).learn(MAZE, **RUN)
     assert not compilations
 
 
-#: Two methods that differ in a number.
-PAIR = [asmpg.ASMPPO(**SMALL, critic="memory", table_learning_rate=rate) for rate in (0.01, 0.1)]
+#: Two methods that differ in numbers, one of which is left to its default in the first.
+PAIR = [
+    asmpg.ASMPPO(**SMALL, critic="memory", table_learning_rate=0.01),
+    asmpg.ASMPPO(**SMALL, critic="memory", table_learning_rate=0.1, learning_rate=1e-3),
+]
 
 
 @pytest.fixture(scope="module")

@@ -11,12 +11,14 @@ open_compiled = eqx.filter_jit(open_stream)
 
 
 def initialise(method, environment, key):
-    return method.initialise(Interface.of(environment), key)
+    interface = Interface.of(environment)
+    return method.settled(interface).initialise(interface, key)
 
 
 @eqx.filter_jit
 def improve(method, environment, learner, key, *, stream=None, progress=0.0):
     """Play what the method asks for and learn from it: learner, experience, metrics."""
+    method = method.settled(Interface.of(environment))
     open_key, play_key, update_key = jax.random.split(key, 3)
     actor = method.actor(learner, training=True)
     stream = stream or open_stream(environment, actor, method.collects, open_key)

@@ -146,7 +146,7 @@ def read_recipe(path: Path) -> Recipe:
 
 def _blank_learner(method: Method[Any], interface: Interface) -> Any:
     """A learner with shapes in the place of its arrays."""
-    return eqx.filter_eval_shape(method.initialise, interface, jax.random.key(0))
+    return eqx.filter_eval_shape(method.settled(interface).initialise, interface, jax.random.key(0))
 
 
 def _check_sizes(method: Method[Any], interface: Interface, path: Path) -> None:

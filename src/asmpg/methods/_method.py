@@ -33,7 +33,8 @@ class Method(eqx.Module, Generic[LearnerState]):
 
     A method says what it wants collected, and learns from it. It never plays, and does not know
     whether its environments are compiled or stepped on the host. Fields that are numbers are leaves
-    of the pytree, so that other values are not compiled anew; all else is `structure`.
+    of the pytree, so that other values are not compiled anew; all else is `structure`. A number may
+    be `None` where its default depends on the environment: training is by `settled` methods.
     """
 
     #: The names of the numbers that `update` reports.
@@ -54,6 +55,29 @@ class Method(eqx.Module, Generic[LearnerState]):
         from asmpg.training import learn
 
         return learn(self, environment, **options)
+
+    def defaults(self, interface: Interface) -> dict[str, Number]:
+        """What the numbers are that may be left `None`, by name, in an environment."""
+        del interface
+        return {}
+
+    def settled(self: MethodKind, interface: Interface) -> MethodKind:
+        """The same method for one environment, with the numbers that were left `None` filled in.
+
+        All methods below but `collects` and `return_discount` are called on settled ones. So it
+        makes no difference to what is compiled whether a number was given.
+        """
+        missing = {
+            name: number
+            for name, number in self.defaults(interface).items()
+            if getattr(self, name) is None
+        }
+        return eqx.tree_at(
+            lambda method: [getattr(method, name) for name in missing],
+            self,
+            list(missing.values()),
+            is_leaf=lambda leaf: leaf is None,
+        )
 
     @property
     @abc.abstractmethod
@@ -113,6 +137,13 @@ class Method(eqx.Module, Generic[LearnerState]):
             return None
         tables = kernels.tabulate()
         return tables.most_probable() if greedy else tables
+
+
+def given(number: Number | None) -> Number:
+    """A number of a method that is `settled`, so never `None`."""
+    if number is None:
+        raise ValueError("a method must be settled before use: method.settled(interface)")
+    return number
 
 
 def with_array_numbers(method: MethodKind) -> MethodKind:

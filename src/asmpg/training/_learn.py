@@ -9,6 +9,7 @@ import jax
 from asmpg._support.compile_cache import use_compile_cache
 from asmpg._support.devices import on_device
 from asmpg.agents import Agent
+from asmpg.interop import Interface
 from asmpg.methods import ASMPPO, Method, with_array_numbers
 from asmpg.runs import RunConfig, default_seeds
 from asmpg.training._callbacks import Callback
@@ -91,7 +92,8 @@ def learn(
         environment = method
         method = ASMPPO() if known is None else known.make_method()
     methods = [method] if isinstance(method, Method) else list(method)
-    _check_alike(methods)
+    if not methods or not all(isinstance(each, Method) for each in methods):
+        raise ValueError(f"method must be a method, or a list of methods, got {methods!r}")
     use_compile_cache()
     numbers = {
         "steps": steps,
@@ -117,6 +119,7 @@ def learn(
     outs = [out if out is None or alone else Path(out) / str(n) for n in range(len(methods))]
     with on_device(device):
         resolved = configs[0].resolve().with_step_timeout(step_timeout)
+        _check_alike(methods, resolved.interface)
         starts = {}
         if start is not None:
             starts = starting_from(start, build_program(configs[0], resolved), configs[0].seeds)
@@ -133,11 +136,11 @@ def learn(
     return agents[0] if alone else agents
 
 
-def _check_alike(methods: Sequence[Any]) -> None:
+def _check_alike(methods: Sequence[Method[Any]], interface: Interface) -> None:
     """Refuse methods that are not one compiled program."""
-    if not methods or not all(isinstance(each, Method) for each in methods):
-        raise ValueError(f"method must be a method, or a list of methods, got {list(methods)!r}")
-    structures = [jax.tree.structure(with_array_numbers(each)) for each in methods]
+    structures = [
+        jax.tree.structure(with_array_numbers(each.settled(interface))) for each in methods
+    ]
     for place, each in enumerate(structures):
         if each != structures[0]:
             raise ValueError(

@@ -173,7 +173,7 @@ def build_program(config: RunConfig, resolved: ResolvedEnvironment) -> Program:
     method = config.make_method()
     program = Program(
         resolved.environment,
-        with_array_numbers(method),
+        with_array_numbers(method.settled(resolved.interface)),
         jax.device_put(np.int32(config.steps)),
         interface=resolved.interface,
         objective="undiscounted" if method.return_discount == 1 else "discounted",

@@ -12,7 +12,7 @@ from asmpg.experience import Collection, Experience, Rollouts, WholeEpisodes
 from asmpg.gradients import STANDARDISE, Standardise
 from asmpg.interop import Interface
 from asmpg.methods._kernels import encoding_of, number_of_states
-from asmpg.methods._method import Method, Metrics, structure
+from asmpg.methods._method import Method, Metrics, given, structure
 from asmpg.methods.ais._losses import (
     ReturnBaseline,
     Segments,
@@ -112,6 +112,14 @@ class AIS(Method[AISLearner]):
         check_one_of("activation", self.activation, ("relu", "tanh"))
         check_one_of("initial_weights", self.initial_weights, INITIAL_WEIGHTS)
 
+    def defaults(self, interface: Interface) -> dict[str, Number]:
+        """Those of the variant, whatever the environment."""
+        del interface
+        return {
+            "reward_weight": _REWARD_WEIGHT[self.variant],
+            "policy_learning_rate": _POLICY_RATE[self.variant],
+        }
+
     @property
     def collects(self) -> Collection:
         """A number of steps in one environment, from a reset, or whole episodes."""
@@ -163,7 +171,6 @@ class AIS(Method[AISLearner]):
         """One step on both losses. Nothing follows a schedule."""
         del key, progress
         segments = Segments.from_experience(experience)
-        weight = _REWARD_WEIGHT[self.variant] if self.reward_weight is None else self.reward_weight
         steps = weigh_steps(
             segments,
             discount=self.discount,
@@ -173,7 +180,7 @@ class AIS(Method[AISLearner]):
         )
         whole = eqx.filter_grad(ais_loss, has_aux=True)
         differentiate = whole if self.batch == "steps" else ais_gradient
-        gradient, parts = differentiate(learner.networks, steps, weight)
+        gradient, parts = differentiate(learner.networks, steps, given(self.reward_weight))
         moves, states = [], []
         for part, optimiser, rate in zip(
             _split(gradient),
@@ -194,9 +201,9 @@ class AIS(Method[AISLearner]):
     def _transformations(
         self,
     ) -> tuple[optax.GradientTransformation, optax.GradientTransformation]:
-        rate = self.policy_learning_rate
-        policy_rate = _POLICY_RATE[self.variant] if rate is None else rate
-        return optax.adam(self.state_learning_rate), optax.adam(policy_rate)
+        rates = (self.state_learning_rate, given(self.policy_learning_rate))
+        state, policy = map(optax.adam, rates)
+        return state, policy
 
 
 def _split(networks: AISNetworks) -> tuple[Any, Any]:

@@ -16,7 +16,7 @@ from asmpg.experience import Experience, Rollouts
 from asmpg.gradients import generalised_advantages
 from asmpg.interop import Interface
 from asmpg.methods._kernels import encoding_of
-from asmpg.methods._method import Method, Metrics, structure
+from asmpg.methods._method import Method, Metrics, given, structure
 from asmpg.methods._rates import adam_by_kind
 from asmpg.methods.critics import (
     Critic,
@@ -174,6 +174,13 @@ class PPO(Method[PPOLearner]):
         if not callable(self.critic):
             check_one_of("critic", self.critic, ("auto", "gru", "memory", "both", "latent"))
 
+    def defaults(self, interface: Interface) -> dict[str, Number]:
+        """By the kind of observations; `value_lambda` is that of the advantages."""
+        place = 0 if isinstance(interface.observation_space, Discrete) else 1
+        chosen = {name: kinds[place] for name, kinds in self.by_observations.items()}
+        gae_lambda = chosen["gae_lambda"] if self.gae_lambda is None else self.gae_lambda
+        return {**chosen, "value_lambda": gae_lambda}
+
     @abc.abstractmethod
     def make_policy(self, interface: Interface, key: Key[Array, ""]) -> HistoryPolicy:
         """A fresh policy."""
@@ -192,7 +199,7 @@ class PPO(Method[PPOLearner]):
         policy = self.make_policy(interface, policy_key)
         critic = self._make_critic(interface, policy, critic_key)
         return PPOLearner(
-            self._passes(finite=True, progress=0.0).start(policy, critic),
+            self._passes(progress=0.0).start(policy, critic),
             policy,
             ReturnScale.unknown(),
             critic.start(self.num_environments),
@@ -230,8 +237,8 @@ class PPO(Method[PPOLearner]):
             learner.trained,
             learner.critic.rescaled(learner.scale, scale),
         )
-        passes = self._passes(finite=_is_finite(experience), progress=progress)
-        trained, metrics = passes.run(trained, batch, key, rate=self._rate(progress))
+        rate = self._rate(progress)
+        trained, metrics = self._passes(progress=progress).run(trained, batch, key, rate=rate)
         updates = learner.updates + 1
         average = self._averaged(learner.average, trained.policy, updates)
         policy, average = with_observations(
@@ -277,7 +284,7 @@ class PPO(Method[PPOLearner]):
         return RecurrentCritic(
             **options,
             orthogonal=finite if self.critic_orthogonal is None else self.critic_orthogonal,
-            keep_bias=self._chosen("critic_keep_bias", finite=finite),
+            keep_bias=given(self.critic_keep_bias),
         )
 
     def _latents(self, interface: Interface) -> Encoding:
@@ -297,7 +304,7 @@ class PPO(Method[PPOLearner]):
         centre, spread = learner.scale.centre, learner.scale.spread
         now, following = (centre + spread * part for part in (values.now, values.following))
 
-        def advantages(gae_lambda: Number) -> Float[Array, "T N"]:
+        def advantages(gae_lambda: Number | None) -> Float[Array, "T N"]:
             return generalised_advantages(
                 experience.rewards,
                 now,
@@ -305,11 +312,11 @@ class PPO(Method[PPOLearner]):
                 experience.terminated,
                 experience.ended,
                 discount=self.discount,
-                gae_lambda=gae_lambda,
+                gae_lambda=given(gae_lambda),
             )
 
-        gains = advantages(self._chosen("gae_lambda", finite=_is_finite(experience)))
-        targets = now + (gains if self.value_lambda is None else advantages(self.value_lambda))
+        gains = advantages(self.gae_lambda)
+        targets = now + advantages(self.value_lambda)
         scale = learner.scale.updated(targets, experience.valid, memory=self.return_scale_decay)
         batch = Batch(
             experience,
@@ -332,12 +339,7 @@ class PPO(Method[PPOLearner]):
             newest,
         )
 
-    def _chosen(self, name: str, *, finite: bool) -> Number:
-        """An option, or its default for the kind of observations."""
-        given = getattr(self, name)
-        return self.by_observations[name][0 if finite else 1] if given is None else given
-
-    def _passes(self, *, finite: bool, progress: Number) -> Passes:
+    def _passes(self, *, progress: Number) -> Passes:
         return Passes(
             epochs=self.epochs,
             minibatches=self.minibatches,
@@ -348,7 +350,7 @@ class PPO(Method[PPOLearner]):
                 optax.flatten(optax.clip_by_global_norm(self.max_grad_norm)),
                 adam_by_kind(
                     table=self.table_learning_rate,
-                    network=self._chosen("learning_rate", finite=finite),
+                    network=given(self.learning_rate),
                     b2=self.adam_b2,
                     eps=_ADAM_EPS,
                 ),
@@ -364,8 +366,3 @@ class PPO(Method[PPOLearner]):
     def _rate(self, progress: Number) -> Number:
         """What share of their first values the rates of the policy have."""
         return 1.0 if self.decay is None else 1 / (1 + (progress / self.decay) ** 2)
-
-
-def _is_finite(experience: Experience) -> bool:
-    """Whether observations are one of several; their type says so."""
-    return jnp.issubdtype(experience.observations.dtype, jnp.integer)

@@ -7,7 +7,7 @@ from jaxtyping import Array, Key
 from asmpg._support.checks import MOST_STATES, MOST_WIDTH, check_integer, check_number, check_one_of
 from asmpg.interop import Interface
 from asmpg.methods._kernels import KernelFactory, PolicyKind, check_kernels, kernel_maker
-from asmpg.methods._method import structure
+from asmpg.methods._method import given, structure
 from asmpg.methods.ppo._ppo import PPO, PPOLearner
 from asmpg.policies import (
     Actor,
@@ -69,6 +69,11 @@ class ASMPPO(PPO):
             raise ValueError(f"window must be 0 for policy='joint', got {self.window}")
         check_one_of("act_by", self.act_by, ("sampling", "filtering"))
 
+    def defaults(self, interface: Interface) -> dict[str, Number]:
+        """`hold` is as long as an episode may last, within bounds."""
+        hold = min(max(float(interface.max_steps), _SHORTEST_HOLD), _LONGEST_HOLD)
+        return {**super().defaults(interface), "hold": hold}
+
     def make_policy(self, interface: Interface, key: Key[Array, ""]) -> FilteredPolicy:
         encoding = self.encoding(interface)
         finite = encoding.num_observations is not None
@@ -88,15 +93,10 @@ class ASMPPO(PPO):
             encoding=encoding,
             nu_scale=self.nu_scale,
             groups=groups,
-            hold=self._hold(interface),
+            hold=given(self.hold),
             window=window,
         )
         return FilteredPolicy(make(key))
-
-    def _hold(self, interface: Interface) -> Number:
-        if self.hold is not None:
-            return self.hold
-        return min(max(float(interface.max_steps), _SHORTEST_HOLD), _LONGEST_HOLD)
 
     def actor(
         self, learner: PPOLearner, *, training: bool = False, greedy: bool = False

@@ -27,6 +27,7 @@ METHODS = {
     "asm-ppo": ASMPPO(num_states=3, **SMALL),
     "asm-ppo, memory critic": ASMPPO(num_states=3, critic="memory", **SMALL),
     "asm-ppo, recurrent critic": ASMPPO(num_states=3, critic="gru", **SMALL),
+    "asm-ppo, in parallel": ASMPPO(num_states=3, critic="linear", filter="parallel", **SMALL),
     "gru-ppo": GRUPPO(width=5, **SMALL),
     "mingru-ppo": MinGRUPPO(width=5, **SMALL),
     "memoryless-ppo": MemorylessPPO(**SMALL),
@@ -304,8 +305,12 @@ def test_some_defaults_depend_on_the_kind_of_observations(name, place):
         ({"minibatches": 3}, "minibatches must divide num_environments, 8, got 3"),
         ({"minibatches": 9}, r"minibatches must be an integer in \[1, 8\], got 9"),
         ({"gae_lambda": 1.5}, r"gae_lambda must be a number in \[0, 1\], got 1.5"),
-        ({"critic": "lstm"}, "critic must be one of auto, gru, memory, both, latent, got 'lstm'"),
+        (
+            {"critic": "lstm"},
+            "critic must be one of auto, gru, memory, both, linear, latent, got 'lstm'",
+        ),
         ({"act_by": "guessing"}, "act_by must be one of sampling, filtering, got 'guessing'"),
+        ({"filter": "fast"}, "filter must be one of auto, sequential, parallel, got 'fast'"),
         ({"num_states": 0}, r"num_states must be an integer in \[1, 10000\], got 0"),
         ({"rollout_steps": 0}, "rollout_steps must be an integer of at least 1, got 0"),
     ],
@@ -372,3 +377,47 @@ def test_greedy_play_by_filtering_has_no_tables():
         learner = initialise(method, environment, jax.random.key(0))
         assert method.tables(learner) is not None
         assert (method.tables(learner, greedy=True) is not None) == known
+
+
+def loops_in(function, *arguments):
+    """The lengths of all loops in the program of `function`."""
+    found = []
+
+    def is_program(part):
+        return hasattr(part, "eqns") or hasattr(part, "jaxpr")
+
+    def visit(jaxpr):
+        for equation in jaxpr.eqns:
+            if equation.primitive.name in ("scan", "while"):
+                found.append(equation.params.get("length"))
+            for part in jax.tree.leaves(equation.params, is_leaf=is_program):
+                inner = getattr(part, "jaxpr", part)
+                if hasattr(inner, "eqns"):
+                    visit(inner)
+
+    visit(eqx.filter_make_jaxpr(function)(*arguments)[0].jaxpr)
+    return found
+
+
+@pytest.mark.parametrize("critic", ["memory", "linear", "both"])
+def test_a_parallel_update_has_no_loop_over_time(critic, played):
+    """But the one over the passes, unless the critic has one."""
+    environment, _, experience, _ = played
+    method = ASMPPO(num_states=3, critic=critic, filter="parallel", **SMALL)
+    learner = initialise(method, environment, jax.random.key(0))
+    method = method.settled(Interface.of(environment))
+    loops = loops_in(method.update, learner, experience, jax.random.key(0))
+    assert (len(experience.rewards) in loops) == (critic == "both")
+    assert SMALL["epochs"] * SMALL["minibatches"] in loops
+
+
+def test_advantages_in_parallel_are_those_of_the_loop(played):
+    _, _, experience, _ = played
+    keys = jax.random.split(jax.random.key(0))
+    values = [jax.random.normal(key, experience.rewards.shape) for key in keys]
+    arguments = (experience.rewards, *values, experience.terminated, experience.ended)
+    one, two = (
+        generalised_advantages(*arguments, discount=0.9, gae_lambda=0.8, parallel=parallel)
+        for parallel in (False, True)
+    )
+    np.testing.assert_allclose(one, two, rtol=1e-5, atol=1e-5)

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from asmpg.experience import Experience
-from asmpg.policies import Number
+from asmpg.policies import Number, linear_recurrence
 
 BarrierSchedule = Literal["constant", "linear"]
 #: What the mean and the deviation that returns are standardised by are taken over.
@@ -148,15 +148,20 @@ def generalised_advantages(
     *,
     discount: Number,
     gae_lambda: Number,
+    parallel: bool = False,
 ) -> Float[Array, "T N"]:
     """GAE (Schulman et al., 2016): `A_t = delta_t + discount lambda A_{t+1}` within an episode.
 
     `delta_t = r_t + discount V(next) - V_t`, with no `V(next)` where the episode terminated.
     `next_values` are those of the observations that really came next: where an episode was cut off
     by a time limit, that is its own last observation, not the first of the episode after it.
-    `ended` says where the next row is of another episode, for either reason.
+    `ended` says where the next row is of another episode, for either reason. If `parallel`, there
+    is no loop over the rows but a parallel scan.
     """
     errors = rewards + discount * jnp.where(terminated, 0.0, next_values) - values
+    if parallel:
+        keep = jnp.where(ended, 0.0, discount * gae_lambda).astype(errors.dtype)
+        return linear_recurrence(jnp.zeros_like(errors[0]), keep, errors, reverse=True)
 
     def step(
         following: Float[Array, " N"], row: tuple[Array, Array]

@@ -24,6 +24,7 @@ from asmpg.policies._heads import Gaussian as Gaussian
 from asmpg.policies._heads import Product as Product
 from asmpg.policies._heads import head_of as head_of
 from asmpg.policies._history_policy import FilteredPolicy as FilteredPolicy
+from asmpg.policies._history_policy import FilterKind as FilterKind
 from asmpg.policies._history_policy import HistoryPolicy as HistoryPolicy
 from asmpg.policies._input_codes import INPUTS as INPUTS
 from asmpg.policies._input_codes import Inputs as Inputs
@@ -38,6 +39,7 @@ from asmpg.policies._memory_use import watched as watched
 from asmpg.policies._memoryless import MemorylessPolicy as MemorylessPolicy
 from asmpg.policies._min_gru import MinGRUEncoder as MinGRUEncoder
 from asmpg.policies._min_gru import MinGRUPolicy as MinGRUPolicy
+from asmpg.policies._min_gru import linear_recurrence as linear_recurrence
 from asmpg.policies._network_kernels import MatrixPolicy as MatrixPolicy
 from asmpg.policies._network_kernels import MLPPolicy as MLPPolicy
 from asmpg.policies._networks import INITIAL_WEIGHTS as INITIAL_WEIGHTS

@@ -12,6 +12,7 @@ from asmpg.policies._action_head import ActionHead, draw
 from asmpg.policies._actor import Actor
 from asmpg.policies._heads import Categorical
 from asmpg.policies._kernel_tables import AgentMemory, KernelTables, Window
+from asmpg.policies._parallel_filter import EXACTLY, TINY, before_each, beliefs_along
 from asmpg.policies._policy import ASMPolicy
 
 
@@ -26,7 +27,7 @@ class Mixtures(eqx.Module):
     ) -> Float[Array, "*batch"]:
         """Of any actions, or the logarithm of their probability."""
         likelihood, top = _likelihoods(head, self.numbers, actions)
-        return top + jnp.log(jnp.sum(self.weights * likelihood, axis=-1) + _TINY)
+        return top + jnp.log(jnp.sum(self.weights * likelihood, axis=-1) + TINY)
 
     def draw(
         self, head: ActionHead, key: Key[Array, ""], *, greedy: bool
@@ -72,10 +73,6 @@ class ActionDistributions(eqx.Module):
             return cls(taken, entropy, before, after, numbers)
         alone = Mixtures(jnp.ones_like(numbers[..., :1]), numbers[..., None, :])
         return cls(taken, entropy, before, after, mixtures=alone)
-
-
-#: Keeps a belief a distribution where every probability has been rounded to zero.
-_TINY = 1e-30
 
 
 class FilterMemory(eqx.Module):
@@ -162,6 +159,7 @@ def filter_actions(
     masks: Bool[Array, "T N M"] | None = None,
     *,
     head: ActionHead | None = None,
+    parallel: bool = False,
 ) -> ActionDistributions:
     """Run the filter along `N` histories of `T` steps, from the beliefs given.
 
@@ -169,23 +167,47 @@ def filter_actions(
     episode; its agent states are not looked at. Where it is `first`, an episode starts and the
     belief before it is forgotten, by the gradient as well. What is remembered are beliefs:
     `c_{t-1}` before each observation and `c_t` after each action. `head` is that of the kernels,
-    unless they are tables of actions that have parts.
+    unless they are tables of actions that have parts. If `parallel`, there is no loop over the
+    steps but a parallel scan, with the same results up to rounding.
     """
     head = head or kernels.head
     nu = kernels.updates(past, observations)
     log_phi = kernels.log_controls(past, observations)
     if masks is not None:
         log_phi = masked_controls(head, log_phi, masks)
-    moves = likelihood = None
+    joint = likelihood = None
     top = jnp.zeros(past.time.shape, belief.dtype)
     if log_phi.ndim > nu.ndim:
         # The action depends on the agent state before as well: it is one step with that after.
-        moves = nu[..., None] * jnp.exp(log_phi)
-        taken = jnp.take_along_axis(moves, actions[..., None, None, None], axis=-1)[..., 0]
-        rows = (past.first, taken, None)
+        joint = nu[..., None] * jnp.exp(log_phi)
+        moves = jnp.take_along_axis(joint, actions[..., None, None, None], axis=-1)[..., 0]
     else:
+        moves = nu
         likelihood, top = _likelihoods(head, log_phi, actions)
-        rows = (past.first, nu, likelihood)
+    follow = _in_parallel if parallel else _step_by_step
+    before, now, after = follow(belief, past.first, moves, likelihood)
+    if not isinstance(head, Categorical):
+        assert likelihood is not None
+        taken = jnp.sum(now * likelihood, axis=-1)
+        entropy = jnp.sum(now * head.entropy(log_phi), axis=-1)
+        log_taken, mixtures = top + jnp.log(taken + TINY), Mixtures(now, log_phi)
+        return ActionDistributions(log_taken, entropy, before, after, mixtures=mixtures)
+    if joint is not None:
+        distributions = jnp.einsum("tni,tnisa->tna", before, joint)
+    else:
+        distributions = jnp.einsum("tns,tnsa->tna", now, jnp.exp(log_phi))
+    log_p = jnp.log(distributions + TINY)
+    taken = head.log_probability(log_p, actions)
+    return ActionDistributions(taken, head.entropy(log_p), before, after, log_p)
+
+
+def _step_by_step(
+    belief: Float[Array, "N S"],
+    first: Bool[Array, "T N"],
+    moves: Float[Array, "T N S S"],
+    likelihood: Float[Array, "T N S"] | None,
+) -> tuple[Float[Array, "T N S"], Float[Array, "T N S"], Float[Array, "T N S"]]:
+    """The beliefs before each observation, before its action, and after it."""
     nothing_known = jnp.full_like(belief, 1 / belief.shape[-1])
 
     def step(
@@ -197,20 +219,20 @@ def filter_actions(
         after = _normalised(now if likelihood is None else now * likelihood)
         return after, (before, now, after)
 
-    _, (before, now, after) = jax.lax.scan(step, belief, rows)
-    if not isinstance(head, Categorical):
-        assert likelihood is not None
-        taken = jnp.sum(now * likelihood, axis=-1)
-        entropy = jnp.sum(now * head.entropy(log_phi), axis=-1)
-        log_taken, mixtures = top + jnp.log(taken + _TINY), Mixtures(now, log_phi)
-        return ActionDistributions(log_taken, entropy, before, after, mixtures=mixtures)
-    if moves is not None:
-        distributions = jnp.einsum("tni,tnisa->tna", before, moves)
-    else:
-        distributions = jnp.einsum("tns,tnsa->tna", now, jnp.exp(log_phi))
-    log_p = jnp.log(distributions + _TINY)
-    taken = head.log_probability(log_p, actions)
-    return ActionDistributions(taken, head.entropy(log_p), before, after, log_p)
+    return jax.lax.scan(step, belief, (first, moves, likelihood))[1]
+
+
+def _in_parallel(
+    belief: Float[Array, "N S"],
+    first: Bool[Array, "T N"],
+    moves: Float[Array, "T N S S"],
+    likelihood: Float[Array, "T N S"] | None,
+) -> tuple[Float[Array, "T N S"], Float[Array, "T N S"], Float[Array, "T N S"]]:
+    """The same by a parallel scan."""
+    whole = moves if likelihood is None else moves * likelihood[..., None, :]
+    after = beliefs_along(belief, first, whole)
+    before = before_each(belief, first, after)
+    return before, jnp.einsum("tni,tnis->tns", before, moves, precision=EXACTLY), after
 
 
 def masked_controls(
@@ -250,5 +272,5 @@ def _likelihoods(
 
 
 def _normalised(mass: Float[Array, "*batch S"]) -> Float[Array, "*batch S"]:
-    mass = mass + _TINY
+    mass = mass + TINY
     return mass / mass.sum(axis=-1, keepdims=True)

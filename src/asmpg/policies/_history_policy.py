@@ -1,9 +1,10 @@
 """Policies as functions of the history, differentiable along it: what an actor-critic trains."""
 
 import abc
-from typing import Any
+from typing import Any, Literal
 
 import equinox as eqx
+import jax
 from jaxtyping import Array, Bool, Shaped
 
 from asmpg.policies._actor import Actor, ASMActor
@@ -12,9 +13,19 @@ from asmpg.policies._filter import ActionDistributions, FilterMemory, filter_act
 from asmpg.policies._kernel_tables import AgentMemory
 from asmpg.policies._policy import ASMPolicy
 
+#: How the filter goes along a history: step by step, or by a parallel scan over its steps.
+FilterKind = Literal["auto", "sequential", "parallel"]
+#: With more agent states than this, products of matrices cost more than the waiting they save.
+_MOST_IN_PARALLEL = 32
+
 
 class HistoryPolicy(eqx.Module):
     """A policy that carries a memory along the history."""
+
+    @property
+    def in_parallel(self) -> bool:
+        """Whether `distributions` are worked out without a loop over the steps."""
+        return False
 
     @abc.abstractmethod
     def actor(self, *, greedy: bool = False) -> Actor[Any]:
@@ -43,9 +54,21 @@ class HistoryPolicy(eqx.Module):
 
 
 class FilteredPolicy(HistoryPolicy):
-    """An ASM policy with its agent state integrated out."""
+    """An ASM policy with its agent state integrated out.
+
+    The `filter` is `"sequential"` or `"parallel"` over time; `"auto"` is parallel where there are
+    no more than 32 agent states, but not on CPUs, which have little use for width.
+    """
 
     kernels: ASMPolicy
+    filter: FilterKind = eqx.field(static=True, default="auto")
+
+    @property
+    def in_parallel(self) -> bool:
+        """As asked for, or by backend and size."""
+        if self.filter != "auto":
+            return self.filter == "parallel"
+        return jax.default_backend() != "cpu" and self.kernels.num_states <= _MOST_IN_PARALLEL
 
     def actor(self, *, greedy: bool = False) -> Actor[FilterMemory]:
         """Acts by filtering."""
@@ -77,4 +100,5 @@ class FilteredPolicy(HistoryPolicy):
             actions,
             masks,
             head=self.kernels.head,
+            parallel=self.in_parallel,
         )

@@ -164,6 +164,11 @@ class MinGRUPolicy(RecurrentPolicy):
         return self.encoder.encoding.head
 
     @property
+    def in_parallel(self) -> bool:
+        """Yes."""
+        return True
+
+    @property
     def memory_size(self) -> int:
         """That of both recurrent layers."""
         return self.encoder.memory_size
@@ -196,16 +201,24 @@ def _one_step(
 
 
 def linear_recurrence(
-    start: Float[Array, "N d"], keep: Float[Array, "T N d"], added: Float[Array, "T N d"]
-) -> Float[Array, "T N d"]:
-    """`h_t = keep_t h_{t-1} + added_t` for `t = 1, ..., T`, by a parallel scan."""
+    start: Float[Array, "*batch"],
+    keep: Float[Array, "T *batch"],
+    added: Float[Array, "T *batch"],
+    *,
+    reverse: bool = False,
+) -> Float[Array, "T *batch"]:
+    """`h_t = keep_t h_{t-1} + added_t` for `t = 1, ..., T`, by a parallel scan.
+
+    If `reverse`, `h_t = keep_t h_{t+1} + added_t`, and `start` comes after the last.
+    """
 
     def follow(one: tuple[Array, Array], other: tuple[Array, Array]) -> tuple[Array, Array]:
         """The map `h -> keep h + added` of a stretch of time, and then that of the next."""
         return one[0] * other[0], other[0] * one[1] + other[1]
 
-    added = added.at[0].add(keep[0] * start)
-    return jax.lax.associative_scan(follow, (keep, added))[1]
+    edge = -1 if reverse else 0
+    added = added.at[edge].add(keep[edge] * start)
+    return jax.lax.associative_scan(follow, (keep, added), reverse=reverse)[1]
 
 
 def _positive(inputs: Float[Array, "*batch d"]) -> Float[Array, "*batch d"]:

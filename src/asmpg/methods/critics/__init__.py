@@ -3,6 +3,7 @@
 from asmpg.methods.critics._baseline import BaselineCritic as BaselineCritic
 from asmpg.methods.critics._critic import Critic as Critic
 from asmpg.methods.critics._critic import LatentCritic as LatentCritic
+from asmpg.methods.critics._critic import LinearCritic as LinearCritic
 from asmpg.methods.critics._critic import MemoryCritic as MemoryCritic
 from asmpg.methods.critics._critic import RecurrentCritic as RecurrentCritic
 from asmpg.methods.critics._value import MemoryValue as MemoryValue

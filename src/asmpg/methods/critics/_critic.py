@@ -14,6 +14,7 @@ from asmpg.policies import (
     Encoding,
     HistoryEncoder,
     Layers,
+    MinGRUEncoder,
     Number,
     apply_layers,
     linear_layers,
@@ -57,8 +58,47 @@ class Critic(eqx.Module):
         return with_observations(self, experience.observations, experience.valid)
 
 
-class RecurrentCritic(Critic):
+class HistoryCritic(Critic):
     """`V(o_1:t, a_1:t-1)`: a tanh layer on a recurrent memory, and on the policy's if wanted."""
+
+    layers: eqx.AbstractVar[Layers]
+    #: The length of what it reads of the policy's memory.
+    memory_size: eqx.AbstractVar[int]
+
+    @abc.abstractmethod
+    def follow(
+        self, memory: Float[Array, "N d"], experience: Experience
+    ) -> tuple[Float[Array, "N d"], Float[Array, "T N n"], Float[Array, "T N n"]]:
+        """Its memory at the end, the features of each history, and of what really came next."""
+
+    def values(
+        self,
+        memory: Float[Array, "N d"],
+        experience: Experience,
+        distributions: ActionDistributions,
+    ) -> Values:
+        """Follow the histories; the value of what came next is a look one step ahead."""
+        memory, now, ahead = self.follow(memory, experience)
+        return Values(
+            self._output(now, distributions.before),
+            self._output(ahead, distributions.after),
+            memory,
+        )
+
+    def rescaled(self, before: ReturnScale, after: ReturnScale) -> "HistoryCritic":
+        layers = rescale_output(self.layers, before, after)
+        return eqx.tree_at(lambda critic: critic.layers, self, layers)
+
+    def _output(
+        self, features: Float[Array, "*batch n"], remembered: Float[Array, "*batch m"]
+    ) -> Float[Array, "*batch"]:
+        remembered = jax.lax.stop_gradient(remembered[..., : self.memory_size])
+        inputs = jnp.concatenate([features, remembered], axis=-1)
+        return apply_layers(self.layers, inputs)[..., 0]
+
+
+class RecurrentCritic(HistoryCritic):
+    """With a gated recurrent unit."""
 
     encoder: HistoryEncoder
     layers: Layers
@@ -93,33 +133,51 @@ class RecurrentCritic(Critic):
     def start(self, num_environments: int) -> Float[Array, "N d"]:
         return jnp.zeros((num_environments, self.encoder.width))
 
-    def values(
-        self,
-        memory: Float[Array, "N d"],
-        experience: Experience,
-        distributions: ActionDistributions,
-    ) -> Values:
-        """Follow the histories; the value of what came next is a look one step ahead."""
-        past = experience.past
+    def follow(
+        self, memory: Float[Array, "N d"], experience: Experience
+    ) -> tuple[Float[Array, "N d"], Float[Array, "T N n"], Float[Array, "T N n"]]:
+        past, never = experience.past, jnp.zeros_like(experience.ended)
         hidden = self.encoder.along(memory, experience.observations, past.action, past.first)
-        never = jnp.zeros_like(experience.ended)
         ahead = self.encoder.step(hidden, experience.next_observations, experience.actions, never)
-        return Values(
-            self._output(hidden, distributions.before),
-            self._output(ahead, distributions.after),
-            hidden[-1],
+        return hidden[-1], hidden, ahead
+
+
+class LinearCritic(HistoryCritic):
+    """With minimal gated recurrent units: no loop over the steps, but a parallel scan."""
+
+    encoder: MinGRUEncoder
+    layers: Layers
+    memory_size: int = eqx.field(static=True)
+
+    def __init__(
+        self,
+        *,
+        width: int,
+        memory_size: int,
+        encoding: Encoding,
+        key: Key[Array, ""],
+        keep_bias: Number = 0.0,
+    ):
+        """As `RecurrentCritic`; there are no recurrent weights that could be orthogonal."""
+        encoder_key, layers_key = jax.random.split(key)
+        self.encoder = MinGRUEncoder(
+            width=width, encoding=encoding, key=encoder_key, keep_bias=keep_bias
         )
+        self.layers = linear_layers(layers_key, width + memory_size, width, 1)
+        self.memory_size = memory_size
 
-    def rescaled(self, before: ReturnScale, after: ReturnScale) -> "RecurrentCritic":
-        layers = rescale_output(self.layers, before, after)
-        return eqx.tree_at(lambda critic: critic.layers, self, layers)
+    def start(self, num_environments: int) -> Float[Array, "N d"]:
+        return jnp.zeros((num_environments, self.encoder.memory_size))
 
-    def _output(
-        self, hidden: Float[Array, "*batch d"], remembered: Float[Array, "*batch m"]
-    ) -> Float[Array, "*batch"]:
-        remembered = jax.lax.stop_gradient(remembered[..., : self.memory_size])
-        inputs = jnp.concatenate([hidden, remembered], axis=-1)
-        return apply_layers(self.layers, inputs)[..., 0]
+    def follow(
+        self, memory: Float[Array, "N d"], experience: Experience
+    ) -> tuple[Float[Array, "N d"], Float[Array, "T N n"], Float[Array, "T N n"]]:
+        past, never = experience.past, jnp.zeros_like(experience.ended)
+        hidden, now = self.encoder.along(memory, experience.observations, past.action, past.first)
+        _, ahead = self.encoder.step(
+            hidden, experience.next_observations, experience.actions, never
+        )
+        return hidden[-1], now, ahead
 
 
 class MemoryCritic(Critic):

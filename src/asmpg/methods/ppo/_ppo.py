@@ -1,6 +1,7 @@
 """Proximal policy optimisation of a policy with memory, over whole sequences."""
 
 import abc
+import typing
 from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
@@ -21,6 +22,7 @@ from asmpg.methods._rates import adam_by_kind
 from asmpg.methods.critics import (
     Critic,
     LatentCritic,
+    LinearCritic,
     MemoryCritic,
     MemoryValue,
     RecurrentCritic,
@@ -37,7 +39,7 @@ from asmpg.policies import (
     with_observations,
 )
 
-CriticKind = Literal["auto", "gru", "memory", "both", "latent"]
+CriticKind = Literal["auto", "gru", "memory", "both", "linear", "latent"]
 #: A critic of the user's own: called with the interface of the environment, the policy and a key.
 CriticFactory = Callable[[Interface, HistoryPolicy, Key[Array, ""]], Critic]
 #: Real observations are divided by this, unless told otherwise.
@@ -87,11 +89,13 @@ class PPO(Method[PPOLearner]):
 
     The `critic` is a recurrent network (`"gru"`), a network on the policy's own memory
     (`"memory"`), or a recurrent one that reads that as well (`"both"`); `"auto"` is `"both"` where
-    observations are finite, else `"gru"`. `"latent"` is shown the latent state of the environment
-    as well, which is used in training only: compiled environments have one, Gymnasium environments
-    put it into the entry `latent` of `info`. Its recurrent weights start orthogonal if
-    `critic_orthogonal` (by default where observations are finite), and `critic_keep_bias` is added
-    to the bias of the gate that keeps its memory. A function of your own makes any other `Critic`.
+    observations are finite, else `"gru"`. `"linear"` is as `"auto"`, but its memory is a linear
+    recurrence, worked out without a loop over the steps of a rollout. `"latent"` is shown the
+    latent state of the environment as well, which is used in training only: compiled environments
+    have one, Gymnasium environments put it into the entry `latent` of `info`. Its recurrent
+    weights start orthogonal if `critic_orthogonal` (by default where observations are finite), and
+    `critic_keep_bias` is added to the bias of the gate that keeps its memory. A function of your
+    own makes any other `Critic`.
 
     Real observations are divided by `observation_scale`, or, if `normalise_observations`, by their
     running standard deviation after the mean was taken off; what was seen is saved with the policy,
@@ -172,7 +176,7 @@ class PPO(Method[PPOLearner]):
         if self.observation_scale is not None and self.normalise_observations:
             raise ValueError("observation_scale must be None for normalise_observations=True")
         if not callable(self.critic):
-            check_one_of("critic", self.critic, ("auto", "gru", "memory", "both", "latent"))
+            check_one_of("critic", self.critic, typing.get_args(CriticKind))
 
     def defaults(self, interface: Interface) -> dict[str, Number]:
         """By the kind of observations; `value_lambda` is that of the advantages."""
@@ -271,9 +275,10 @@ class PPO(Method[PPOLearner]):
         finite, kind = encoding.num_observations is not None, self.critic
         if kind == "auto":
             kind = "both" if finite else "gru"
+        alone = kind == "gru" or (kind == "linear" and not finite)
         options = {
             "width": self.critic_width,
-            "memory_size": 0 if kind == "gru" else policy.memory_size,
+            "memory_size": 0 if alone else policy.memory_size,
             "encoding": encoding,
             "key": key,
         }
@@ -281,6 +286,8 @@ class PPO(Method[PPOLearner]):
             return MemoryCritic(MemoryValue(**options))
         if kind == "latent":
             return LatentCritic(**options, latents=self._latents(interface))
+        if kind == "linear":
+            return LinearCritic(**options, keep_bias=given(self.critic_keep_bias))
         return RecurrentCritic(
             **options,
             orthogonal=finite if self.critic_orthogonal is None else self.critic_orthogonal,
@@ -313,6 +320,7 @@ class PPO(Method[PPOLearner]):
                 experience.ended,
                 discount=self.discount,
                 gae_lambda=given(gae_lambda),
+                parallel=learner.policy.in_parallel,
             )
 
         gains = advantages(self.gae_lambda)

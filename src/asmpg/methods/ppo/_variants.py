@@ -13,6 +13,7 @@ from asmpg.policies import (
     Actor,
     ASMPolicy,
     FilteredPolicy,
+    FilterKind,
     GRUPolicy,
     KernelTables,
     MemorylessPolicy,
@@ -35,7 +36,9 @@ class ASMPPO(PPO):
     The kernels are tables where observations are finite (`policy="tabular"`), else a network that
     makes a matrix of each observation (`"matrix"`); `"mlp"` is the paper's. A function of your own,
     `policy(interface, num_states, key)`, makes any other `ASMPolicy`. Agents act by `"sampling"`
-    agent states, or by `"filtering"`, with the same distribution of actions.
+    agent states, or by `"filtering"`, with the same distribution of actions. The `filter` that is
+    differentiated in training goes along rollouts step by step (`"sequential"`) or by a parallel
+    scan (`"parallel"`): `"auto"` is parallel with up to 32 agent states, but not on CPUs.
 
     `nu` starts remembering: the agent states are in `groups` (as many as make eight states each,
     at least two), and a group is kept for `hold` steps on average: by default for as many as an
@@ -53,6 +56,7 @@ class ASMPPO(PPO):
     hold: float | None = None
     window: int | None = structure(None)
     act_by: ActBy = structure("sampling")
+    filter: FilterKind = structure("auto")
 
     def __check_init__(self):
         if self.num_states is not None:
@@ -68,6 +72,7 @@ class ASMPPO(PPO):
         if self.policy == "joint" and self.window:
             raise ValueError(f"window must be 0 for policy='joint', got {self.window}")
         check_one_of("act_by", self.act_by, ("sampling", "filtering"))
+        check_one_of("filter", self.filter, ("auto", "sequential", "parallel"))
 
     def defaults(self, interface: Interface) -> dict[str, Number]:
         """`hold` is as long as an episode may last, within bounds."""
@@ -96,7 +101,7 @@ class ASMPPO(PPO):
             hold=given(self.hold),
             window=window,
         )
-        return FilteredPolicy(make(key))
+        return FilteredPolicy(make(key), self.filter)
 
     def actor(
         self, learner: PPOLearner, *, training: bool = False, greedy: bool = False

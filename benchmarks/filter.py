@@ -1,0 +1,176 @@
+"""The filter in parallel over time: time of an update against the length of the rollout.
+
+An update here is one pass over one batch: beliefs or recurrent states along the rollouts,
+advantages, and the losses of policy and critic with their gradients. Playing is left out: it is a
+loop over time for everybody. Prints milliseconds, the median of some repeats after a warm-up, and
+how many times as long each takes as the parallel filter with the memory critic.
+
+Usage: python benchmarks/filter.py [--lengths 128 512 2048 8192] [--states 8 32] [--seeds 1]
+       [--repeats 10] [--json FILE] [--figure FILE]
+"""
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import asmpg
+from asmpg._support.machine import machine, versions
+from asmpg.experience import collect, open_stream
+from asmpg.interop import Interface
+from asmpg.methods import with_array_numbers
+from asmpg.methods.ppo import ASMPPO, GRUPPO, PPO, MinGRUPPO
+
+#: By name: what is made for a number of agent states, and the colour and the dashes of its line.
+KINDS: dict[str, tuple[Callable[..., PPO], str, str]] = {
+    "parallel, memory critic": (lambda **o: asm("parallel", "memory", **o), "C0", "-"),
+    "sequential, memory critic": (lambda **o: asm("sequential", "memory", **o), "C1", "-"),
+    "parallel, linear critic": (lambda **o: asm("parallel", "linear", **o), "C0", "--"),
+    "sequential, GRU critic": (lambda **o: asm("sequential", "both", **o), "C1", "--"),
+    "GRU-PPO, memory critic": (lambda **o: other(GRUPPO, "memory", **o), "C2", "-"),
+    "GRU-PPO": (lambda **o: other(GRUPPO, "auto", **o), "C2", "--"),
+    "minGRU-PPO, linear critic": (lambda **o: other(MinGRUPPO, "linear", **o), "C3", "--"),
+}
+PARALLEL = "parallel, memory critic"
+
+
+def asm(how: Any, critic: Any, *, states: int, **options: Any) -> PPO:
+    return ASMPPO(num_states=states, filter=how, critic=critic, **options)
+
+
+def other(kind: Any, critic: str, *, states: int, **options: Any) -> PPO:
+    del states
+    return kind(critic=critic, **options)
+
+
+def measure(
+    make: Callable[..., PPO], name: str, length: int, states: int, arguments: argparse.Namespace
+) -> dict[str, float]:
+    """Milliseconds of an update; several seeds are batched by `vmap`, as in training on GPUs."""
+    environment = asmpg.make(name)
+    interface = Interface.of(environment)
+    method = make(
+        states=states,
+        rollout_steps=length,
+        num_environments=arguments.environments,
+        epochs=1,
+        minibatches=1,
+    )
+    method = with_array_numbers(method.settled(interface))
+
+    def play(seed: jax.Array) -> tuple[Any, Any]:
+        keys = jax.random.split(jax.random.key(seed), 3)
+        learner = method.initialise(interface, keys[0])
+        actor = method.actor(learner, training=True)
+        stream = open_stream(environment, actor, method.collects, keys[1])
+        _, experience = collect(environment, actor, method.collects, stream, keys[2])
+        return learner, experience
+
+    def step(learner: Any, experience: Any) -> tuple[Any, Any]:
+        return method.update(learner, experience, jax.random.key(0))
+
+    alone = arguments.seeds == 1
+    update = eqx.filter_jit(step if alone else eqx.filter_vmap(step))
+    prepare = eqx.filter_jit(play if alone else eqx.filter_vmap(play))
+    learner, experience = prepare(jnp.zeros((), int) if alone else jnp.arange(arguments.seeds))
+    began = time.perf_counter()
+    learner, _ = jax.block_until_ready(update(learner, experience))
+    compiled = time.perf_counter() - began
+    times = []
+    for _ in range(arguments.repeats):
+        began = time.perf_counter()
+        learner, _ = jax.block_until_ready(update(learner, experience))
+        times.append(1e3 * (time.perf_counter() - began))
+    quartiles = np.percentile(times, [25, 75])
+    return {
+        "milliseconds": statistics.median(times),
+        "first_quartile": float(quartiles[0]),
+        "third_quartile": float(quartiles[1]),
+        "first_call_seconds": compiled,
+    }
+
+
+def draw(results: list[dict[str, Any]], device: str, path: Path) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    sizes = sorted({row["states"] for row in results})
+    figure, axes = plt.subplots(
+        1, len(sizes), figsize=(1.5 + 4 * len(sizes), 3.6), sharey=True, squeeze=False
+    )
+    for axis, size in zip(axes[0], sizes, strict=True):
+        for name, (_, colour, dashes) in KINDS.items():
+            rows = [row for row in results if (row["name"], row["states"]) == (name, size)]
+            line = [(row["length"], row["milliseconds"]) for row in rows]
+            if line:
+                axis.loglog(*zip(*line, strict=True), dashes, color=colour, marker="o", label=name)
+        axis.set_title(f"{size} agent states, {device}", fontsize=10)
+        axis.set_xlabel("steps of a rollout")
+        axis.grid(alpha=0.3)
+    axes[0][0].set_ylabel("milliseconds of an update")
+    axes[0][-1].legend(fontsize=7, loc="upper left", bbox_to_anchor=(1.02, 1.0))
+    figure.tight_layout()
+    figure.savefig(path, dpi=150)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--lengths", type=int, nargs="+", default=[128, 512, 2048, 8192])
+    parser.add_argument("--states", type=int, nargs="+", default=[8, 32])
+    parser.add_argument("--environment", default="CheeseMaze")
+    parser.add_argument("--environments", type=int, default=8)
+    parser.add_argument("--seeds", type=int, default=1, help="side by side, in one program")
+    parser.add_argument("--repeats", type=int, default=10)
+    parser.add_argument("--kinds", nargs="+", choices=list(KINDS), default=list(KINDS))
+    parser.add_argument("--json", type=Path, help="write the numbers there as well")
+    parser.add_argument("--figure", type=Path, help="draw them there")
+    arguments = parser.parse_args()
+
+    device = jax.devices()[0].device_kind
+    print(f"jax {jax.__version__} on {device}; {arguments.environment}, {arguments.seeds} seeds,")
+    print(f"{arguments.environments} environments; milliseconds, and times as long as {PARALLEL}")
+    results: list[dict[str, Any]] = []
+    for states in arguments.states:
+        print(f"{states} agent states, rollouts of".ljust(30), end="")
+        print("".join(f"{length:>18,}" for length in arguments.lengths))
+        known: dict[int, float] = {}
+        for name in arguments.kinds:
+            print(f"{name:30}", end="", flush=True)
+            for length in arguments.lengths:
+                row = measure(KINDS[name][0], arguments.environment, length, states, arguments)
+                results.append({"name": name, "states": states, "length": length, **row})
+                found = row["milliseconds"]
+                known.setdefault(length, found if name == PARALLEL else float("nan"))
+                ratio = f"({found / known[length]:.2f})"
+                print(f"{found:10.2f} {ratio:>7}", end="", flush=True)
+            print()
+    if arguments.json:
+        provenance = {
+            "machine": machine(),
+            "device": device,
+            "made_with": versions(),
+            "environment": arguments.environment,
+            "num_environments": arguments.environments,
+            "seeds": arguments.seeds,
+            "repeats": arguments.repeats,
+        }
+        text = json.dumps({"provenance": provenance, "updates": results}, indent=2)
+        arguments.json.write_text(text + "\n")
+    if arguments.figure:
+        draw(results, device, arguments.figure)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,153 @@
+"""The filter by a parallel scan: it is the one step by step, gradients too, and leaves no loop."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from asmpg.policies import (
+    AgentMemory,
+    Encoding,
+    FilteredPolicy,
+    FilterMemory,
+    Gaussian,
+    JointTabularPolicy,
+    MatrixPolicy,
+    MLPPolicy,
+    Product,
+    TabularPolicy,
+    WindowPolicy,
+    filter_actions,
+    windows_along,
+)
+
+STEPS, PLACES, STATES = 21, 3, 4
+SIZES = {"num_states": STATES, "num_actions": 3, "num_observations": 4}
+FINITE, REAL = Encoding(3, 4), Encoding(3, None, (0.5, 2.0))
+MOVING = Encoding(Gaussian((-1.0, -1.0), (1.0, 1.0)), None, (0.5, 2.0))
+PARTS = Encoding(Product((2, 3)), 4)
+
+
+def matrix(encoding, key):
+    return MatrixPolicy(num_states=STATES, encoding=encoding, hidden=6, key=key)
+
+
+def window(hidden, encoding, size, key):
+    policy = WindowPolicy(hidden, window=size, encoding=encoding, width=5, key=key)
+
+    def noisy(leaf):
+        if not eqx.is_inexact_array(leaf):
+            return leaf
+        return leaf + 0.3 * jax.random.normal(key, leaf.shape)
+
+    return jax.tree.map(noisy, policy)
+
+
+KINDS = {
+    "tabular": lambda key: (TabularPolicy(**SIZES, nu_scale=2.0, key=key), FINITE),
+    "joint": lambda key: (JointTabularPolicy(**SIZES, key=key), FINITE),
+    "mlp": lambda key: (MLPPolicy(num_states=STATES, encoding=FINITE, hidden=6, key=key), FINITE),
+    "real": lambda key: (matrix(REAL, key), REAL),
+    "table and window": lambda key: (
+        window(TabularPolicy(**SIZES, key=key), FINITE, 1, key),
+        FINITE,
+    ),
+    "real and window": lambda key: (window(matrix(REAL, key), REAL, 3, key), REAL),
+    "gaussian": lambda key: (matrix(MOVING, key), MOVING),
+    "product": lambda key: (matrix(PARTS, key), PARTS),
+}
+
+
+def histories(policy, encoding, key):
+    """Memories at the start, and what was seen and done; some episodes end on the way."""
+    keys = jax.random.split(key, 4)
+    shape = (STEPS, PLACES)
+    if encoding.num_observations is None:
+        observations = jax.random.normal(keys[0], (*shape, 2))
+    else:
+        observations = jax.random.randint(keys[0], shape, 0, 4)
+    blank = encoding.head.blank(shape)
+    if jnp.issubdtype(blank.dtype, jnp.inexact):
+        actions = 0.5 * jax.random.normal(keys[1], blank.shape)
+    else:
+        actions = jax.random.randint(keys[1], blank.shape, 0, 2)
+    times = [jnp.arange(5, 5 + STEPS), jnp.arange(STEPS) % 7, (jnp.arange(STEPS) - 20) % 40]
+    time = jnp.stack(times, axis=1).astype(jnp.int32)
+    before = jnp.concatenate([encoding.head.blank((1, PLACES)), actions[:-1]])
+    first_window = policy.empty_window((PLACES,))
+    past = AgentMemory(
+        jnp.zeros_like(time), before, time, windows_along(first_window, observations, actions)
+    )
+    belief = jax.nn.softmax(2 * jax.random.normal(keys[2], (PLACES, STATES)))
+    memory = FilterMemory(belief, before[0], time[0], first_window)
+    return memory, past, observations, actions
+
+
+@pytest.mark.usefixtures("x64")
+@pytest.mark.parametrize("kind", KINDS)
+def test_parallel_is_sequential(kind):
+    """Log-probabilities, entropies, beliefs, and the gradient of all of them, to 1e-10."""
+    policy, encoding = KINDS[kind](jax.random.key(0))
+    policy = jax.tree.map(
+        lambda leaf: leaf.astype(float) if eqx.is_inexact_array(leaf) else leaf, policy
+    )
+    memory, *rest = histories(policy, encoding, jax.random.key(1))
+
+    def loss(parts, how):
+        kernels, belief = parts
+        start = eqx.tree_at(lambda memory: memory.belief, memory, belief)
+        found = FilteredPolicy(kernels, how).distributions(start, *rest)
+        weights = jax.random.split(jax.random.key(2), 8)
+        leaves = jax.tree.leaves(found)
+        parts = [
+            jnp.vdot(jax.random.normal(key, leaf.shape), leaf)
+            for key, leaf in zip(weights, leaves, strict=False)
+        ]
+        return sum(parts), found
+
+    run = eqx.filter_jit(eqx.filter_value_and_grad(loss, has_aux=True))
+    (_, one), slope = run((policy, memory.belief), "sequential")
+    (_, two), other = run((policy, memory.belief), "parallel")
+    pairs = zip(*map(jax.tree.leaves, ((one, slope), (two, other))), strict=True)
+    for expected, found in pairs:
+        assert found.dtype == jnp.float64
+        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
+    assert max(np.abs(leaf).max() for leaf in jax.tree.leaves(slope[0])) > 1e-2
+    # The belief before an episode that starts with the rollout is forgotten.
+    assert (np.abs(other[1]).max(axis=-1) > 0).tolist() == [True, False, True]
+
+
+@pytest.mark.parametrize("sharpness", [1.0, 60.0])
+def test_long_histories_neither_underflow_nor_overflow(sharpness):
+    """2000 steps in float32; at the higher sharpness nearly every probability is 0 or 1."""
+    scales = {"nu_scale": sharpness, "phi_scale": min(sharpness, 20.0)}
+    policy = TabularPolicy(**SIZES, **scales, key=jax.random.key(0))
+    keys = jax.random.split(jax.random.key(1))
+    observations = jax.random.randint(keys[0], (2000, 1), 0, 4)
+    actions = jax.random.randint(keys[1], (2000, 1), 0, 3)
+    before = jnp.concatenate([jnp.zeros((1, 1), jnp.int32), actions[:-1]])
+    time = jnp.arange(2000, dtype=jnp.int32)[:, None]
+    past = AgentMemory(jnp.zeros_like(time), before, time)
+
+    @eqx.filter_jit
+    @eqx.filter_value_and_grad
+    def log_probability(policy, parallel):
+        start = jnp.full((1, STATES), 1 / STATES)
+        found = filter_actions(
+            policy.tabulate(), start, past, observations, actions, parallel=parallel
+        )
+        return found.log_probability.mean()
+
+    (value, slope), (expected, other) = (log_probability(policy, how) for how in (True, False))
+    np.testing.assert_allclose(value, expected, rtol=1e-3)
+    for found, leaf in zip(jax.tree.leaves(slope), jax.tree.leaves(other), strict=True):
+        assert np.isfinite(found).all()
+        if sharpness == 1.0:
+            np.testing.assert_allclose(found, leaf, rtol=1e-3, atol=1e-6)
+
+
+def test_on_cpus_the_filter_is_sequential_unless_asked_for():
+    policy = TabularPolicy(**SIZES, key=jax.random.key(0))
+    chosen = [FilteredPolicy(policy, how).in_parallel for how in ("auto", "sequential", "parallel")]
+    assert chosen == [jax.default_backend() != "cpu", False, True]

@@ -2,19 +2,25 @@
 
 Prints, per environment: seconds of compilation, environment steps and updates per second early (the
 first tenth of the time) and late (the last), evaluation left in, the share of the measured
-matrix-product rate that the networks then come to, and seconds for the whole run.
+matrix-product rate that the networks then come to, seconds for the whole run, and the share of it,
+compilation left out, in which nothing is trained or evaluated: rows, checkpoints, all that Python
+does between. The run is written to a folder, as `asmpg train` writes it.
 
 Usage: python benchmarks/training.py [NAME ...] [--method asmpg] [--steps 1000000] [--seeds 10]
        [--json FILE]
 """
 
 import argparse
+import contextlib
+import io
 import json
 import math
 import os
 import platform
 import resource
+import tempfile
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +28,18 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from rich.console import Console
 
 import asmpg
 from asmpg.environments import PAPER_ENVIRONMENTS, Discrete, paper_sizes
 from asmpg.methods import PRESETS
 from asmpg.runs import Row, RunConfig, default_seeds
-from asmpg.training import Callback, build_program, train
+from asmpg.training import Callback, Progress, build_program, train
+from asmpg.training._seed_batches import CompiledSeed, StackedSeeds
 
 EPISODES_PER_UPDATE = 10
+#: Progress is worked out, as in a terminal, but shown to nobody.
+QUIET = Console(file=io.StringIO(), force_terminal=True)
 
 
 class Stopwatch(Callback):
@@ -38,14 +48,49 @@ class Stopwatch(Callback):
     def __init__(self) -> None:
         self.compile_seconds = 0.0
         self.rows: list[Row] = []
+        self.compiled = 0.0
+        self.chunks: list[tuple[float, float]] = []
 
     def on_compiled(self, seconds: float) -> None:
         """Keep the time."""
         self.compile_seconds = seconds
+        self.compiled = time.perf_counter()
+        self.chunks.clear()
 
     def on_evaluation(self, seed: int, row: Row) -> None:
         """Keep the row."""
         self.rows.append(row)
+
+    @contextlib.contextmanager
+    def watching(self) -> Iterator[None]:
+        """Keep when chunks of training, with the evaluations at their ends, begin and end."""
+        kinds = (CompiledSeed, StackedSeeds)
+        plain = [kind.advance for kind in kinds]
+
+        def timed(advance: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+            def run(batch: Any, until: Any) -> Any:
+                began = time.perf_counter()
+                chunk = advance(batch, until)
+                self.chunks.append((began, time.perf_counter()))
+                return chunk
+
+            return run
+
+        for kind, advance in zip(kinds, plain, strict=True):
+            kind.advance = timed(advance)
+        try:
+            yield
+        finally:
+            for kind, advance in zip(kinds, plain, strict=True):
+                kind.advance = advance
+
+    def share_not_training(self, ended: float) -> float:
+        """Of the time from compilation to the end, that in which no chunk was running."""
+        busy, until = 0.0, self.compiled
+        for begin, end in sorted(self.chunks):
+            busy += max(0.0, end - max(begin, until))
+            until = max(until, end)
+        return 1 - busy / (ended - self.compiled)
 
     def rates(self, begin: float, end: float) -> tuple[float, float]:
         """Steps and updates per second of all seeds, between two shares of the wall time.
@@ -98,8 +143,10 @@ def network_operations(name: str, steps: float, updates: float) -> float:
 def measure(config: RunConfig, *, peak: float) -> dict[str, Any]:
     stopwatch = Stopwatch()
     began = time.perf_counter()
-    train(config, callbacks=[stopwatch], verbose=0)
-    seconds = time.perf_counter() - began
+    with tempfile.TemporaryDirectory(prefix="asmpg-training-") as folder, stopwatch.watching():
+        train(config, Path(folder) / "run", callbacks=[stopwatch, Progress(QUIET)])
+        ended = time.perf_counter()
+    seconds = ended - began
     early, late = stopwatch.rates(0.0, 0.1), stopwatch.rates(0.9, 1.0)
     paper = config.method == "asmpg"
     operations = network_operations(config.environment, *late) if paper else math.nan
@@ -111,6 +158,7 @@ def measure(config: RunConfig, *, peak: float) -> dict[str, Any]:
         "late_updates_per_second": late[1],
         "late_share_of_matrix_rate": operations / peak,
         "total_seconds": seconds,
+        "share_not_training": stopwatch.share_not_training(ended),
     }
 
 
@@ -145,7 +193,16 @@ def main() -> None:
     budget = f"{arguments.seeds} seeds of {arguments.steps} steps"
     evaluation = f"{arguments.evaluation_episodes} episodes every 10000 steps"
     print(f"{arguments.method}: {budget}, evaluation ({evaluation}) included")
-    columns = ("compile s", "early k/s", "upd/s", "late k/s", "upd/s", "matrix %", "total s")
+    columns = (
+        "compile s",
+        "early k/s",
+        "upd/s",
+        "late k/s",
+        "upd/s",
+        "matrix %",
+        "total s",
+        "other %",
+    )
     print(f"{'':22}" + "".join(f"{column:>11}" for column in columns))
     results = {}
     for name in arguments.names:
@@ -158,7 +215,7 @@ def main() -> None:
         )
         result = measure(config, peak=peak)
         results[name] = result
-        compile_s, early, early_upd, late, late_upd, share, total = result.values()
+        compile_s, early, early_upd, late, late_upd, share, total, rest = result.values()
         cells = (
             f"{compile_s:.1f}",
             f"{early / 1e3:.0f}",
@@ -167,6 +224,7 @@ def main() -> None:
             f"{late_upd:.0f}",
             f"{100 * share:.0f}",
             f"{total:.0f}",
+            f"{100 * rest:.1f}",
         )
         print(f"{name:22}" + "".join(f"{cell:>11}" for cell in cells), flush=True)
         if jax.default_backend() != "cpu":

@@ -57,6 +57,7 @@ def test_shapes_are_enough_to_load_into(path):
 
 
 def test_names_tell_the_place_in_the_tree(path):
+    assert zipfile.ZipFile(path).testzip() is None
     with np.load(path, allow_pickle=False) as file:
         assert set(file.files) == {
             "_meta",

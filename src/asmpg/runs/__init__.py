@@ -17,6 +17,6 @@ from asmpg.runs._metrics import MEMORY_MEASURES as MEMORY_MEASURES
 from asmpg.runs._metrics import MetricsWriter as MetricsWriter
 from asmpg.runs._metrics import Row as Row
 from asmpg.runs._metrics import columns as columns
-from asmpg.runs._metrics import make_row as make_row
+from asmpg.runs._metrics import make_rows as make_rows
 from asmpg.runs._status import SavedSeed as SavedSeed
 from asmpg.runs._status import SeedStatus as SeedStatus

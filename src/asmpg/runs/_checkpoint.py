@@ -1,12 +1,13 @@
 """Checkpoints: the arrays of a pytree and some JSON in one `.npz` file, and nothing executable."""
 
+import functools
 import json
 import math
 import os
 import re
 import zipfile
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, TypeVar
 
 import equinox as eqx
 import jax
@@ -16,6 +17,7 @@ from jax.tree_util import keystr, tree_flatten_with_path
 
 from asmpg._support.errors import CheckpointError
 from asmpg._support.files import one_line, parse_object, write_atomically
+from asmpg.runs._npz import npz
 
 Tree = TypeVar("Tree")
 #: The entry that holds the JSON; no array has this name, as fields start with a letter.
@@ -35,11 +37,8 @@ def save_checkpoint(path: str | os.PathLike[str], tree: Any, meta: dict[str, Any
     text = json.dumps(meta, allow_nan=False, sort_keys=True)
     entries = {_META: np.frombuffer(text.encode(), np.uint8)}
     entries |= {name: np.asarray(raw(leaf)) for name, leaf in _arrays(tree)}
-
-    def write(file: BinaryIO) -> None:
-        np.savez(file, allow_pickle=False, **entries)
-
-    write_atomically(Path(path), write)
+    content = npz(entries)
+    write_atomically(Path(path), lambda file: file.write(content))
 
 
 def load_checkpoint(
@@ -143,9 +142,18 @@ def _decode(path: Path, entry: np.ndarray) -> dict[str, Any]:
 
 
 def _arrays(tree: Any) -> list[tuple[str, Any]]:
-    leaves, _ = tree_flatten_with_path(tree)
-    named = [(keystr(place, simple=True, separator="/"), leaf) for place, leaf in leaves]
+    leaves, structure = jax.tree.flatten(tree)
+    named = zip(_names(structure), leaves, strict=True)
     return [(name, leaf) for name, leaf in named if is_array(leaf)]
+
+
+@functools.lru_cache(maxsize=64)
+def _names(structure: jax.tree_util.PyTreeDef) -> list[str]:
+    """What the leaves are called, by their place; many seeds have the same structure."""
+    blank = jax.tree.unflatten(structure, range(structure.num_leaves))
+    return [
+        keystr(place, simple=True, separator="/") for place, _ in tree_flatten_with_path(blank)[0]
+    ]
 
 
 def is_array(leaf: Any) -> bool:

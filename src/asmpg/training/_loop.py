@@ -27,7 +27,7 @@ from asmpg.runs import (
     SavedSeed,
     SeedStatus,
     columns,
-    make_row,
+    make_rows,
 )
 from asmpg.training._callbacks import Callback, Callbacks, score_of
 from asmpg.training._checkpointer import Checkpointer
@@ -64,8 +64,9 @@ def train(
 
     On CPUs each seed runs on its own, as many at a time as there are cores, so its results do not
     depend, in any bit, on the seeds beside it or on the number of cores; on other devices all seeds
-    run in one program, and their number may change the last bits. GPUs repeat themselves, and so
-    resume, bit for bit only with the environment variable
+    run in one program, and their number may change the last bits. Where a process sees several
+    GPUs, each trains an equal share of the seeds. GPUs repeat themselves, and so resume, bit for
+    bit only with the environment variable
     `XLA_FLAGS=--xla_gpu_deterministic_ops=true`, at some cost in speed; the command line sets it.
 
     The folder has the last checkpoint of each seed and that of its best evaluation. With
@@ -190,13 +191,17 @@ class _Run:
             for seed in self.config.seeds
         )
 
-    def take_in(self, row: Row, status: SeedStatus) -> SeedStatus:
-        """One more evaluation of a seed; its status then."""
-        self.rows.append(row)
-        if self.writer is not None:
-            self.writer.append(row)
-        if not self.listeners.on_evaluation(int(row["seed"]), row):
-            self.stopped = True
+    def record(self, rows: Sequence[Row]) -> None:
+        """Write evaluations down and make them known."""
+        self.rows += rows
+        if self.writer is not None and rows:
+            self.writer.append(rows)
+        for row in rows:
+            if not self.listeners.on_evaluation(int(row["seed"]), row):
+                self.stopped = True
+
+    def status_after(self, row: Row, status: SeedStatus) -> SeedStatus:
+        """That of a seed after one more evaluation."""
         objective = self.program.objective
         if math.isnan(row[f"exact_{objective}"]):
             value, error = row[f"{objective}_return"], row["standard_error"]
@@ -207,7 +212,8 @@ class _Run:
 
     def end(self) -> None:
         """Put the rows in order."""
-        self.rows.sort(key=lambda row: self.config.seeds.index(int(row["seed"])))
+        places = {seed: place for place, seed in enumerate(self.config.seeds)}
+        self.rows.sort(key=lambda row: places[int(row["seed"])])
         if self.folder:
             self.folder.write_rows(self.rows)
 
@@ -249,9 +255,10 @@ def _train(
             batch.close()
         for run in runs:
             run.listeners.on_end(error)
-    for batch in batches:
-        for seat, saved in batch.save():
-            runs[seat.run].saved[seat.seed] = saved
+    if any(run.folder is None for run in runs):
+        for batch in batches:
+            for seat, saved in batch.save():
+                runs[seat.run].saved[seat.seed] = saved
     for run in runs:
         run.end()
 
@@ -340,10 +347,7 @@ class _Loop:
         """Make the evaluation known and continue from the new state, unless that is spoiled."""
         seconds = np.full(len(batch.seats), round(time.monotonic() - self.began, 3))
         numbers = {**chunk.counts, **chunk.evaluation, "wall_seconds": seconds}
-        rows = [
-            make_row(self.columns, seat.seed, place, numbers)
-            for place, seat in enumerate(batch.seats)
-        ]
+        rows = make_rows(self.columns, [seat.seed for seat in batch.seats], numbers)
         for seat, row, finite in zip(batch.seats, rows, chunk.finite, strict=True):
             program = self.runs[seat.run].program
             if not (finite and math.isfinite(row[f"{program.objective}_return"])):
@@ -352,13 +356,19 @@ class _Loop:
                     f"observation or a gradient was not a finite number, or an action mask allowed "
                     f"nothing, by step {row['steps']}"
                 )
-        before, improved = batch.statuses, []
-        after = list(before)
+        before, after = batch.statuses, list(batch.statuses)
+        active = [
+            not self._config(seat).finished(status)
+            for seat, status in zip(batch.seats, before, strict=True)
+        ]
+        for number, run in enumerate(self.runs):
+            places = zip(batch.seats, rows, active, strict=True)
+            run.record([row for seat, row, new in places if new and seat.run == number])
+        improved = [False] * len(rows)
         for place, (seat, row) in enumerate(zip(batch.seats, rows, strict=True)):
-            active = not self._config(seat).finished(before[place])
-            if active:
-                after[place] = self.runs[seat.run].take_in(row, before[place])
-            improved.append(active and after[place].improved)
+            if active[place]:
+                after[place] = self.runs[seat.run].status_after(row, before[place])
+                improved[place] = after[place].improved
         # All at once: a callback that raises leaves the batch as it was.
         batch.commit(chunk.state, improved)
         batch.statuses = after

@@ -37,6 +37,8 @@ class Progress(Callback):
         """Show where the run stands."""
         self._config, self._score = config, score
         self._rows: dict[int, Row] = dict(latest)
+        self._steps = sum(map(_steps_of, latest.values()))
+        self._steps_that_count = sum(map(self._counted, latest.values()))
         self._phase = ""
         self._tenths = self._done_share() * 10 // 1
         self._measured: deque[tuple[float, int]] = deque()
@@ -55,17 +57,23 @@ class Progress(Callback):
     def on_compiled(self, seconds: float) -> None:
         """Start the clock."""
         self._phase = "training"
-        self._measured.append((time.monotonic(), self._steps_done()))
+        self._measured.append((time.monotonic(), self._steps))
         self._say(f"{self._title()}: compiled in {seconds:.1f} s, training")
 
     def on_evaluation(self, seed: int, row: Row) -> None:
         """Take the row in."""
-        if seed not in self._rows:
+        before = self._rows.get(seed)
+        if before is None:
             # Where it begins; nothing was played to get there.
             self._measured.clear()
+        else:
+            self._steps -= _steps_of(before)
+            self._steps_that_count -= self._counted(before)
         self._rows[seed] = row
+        self._steps += _steps_of(row)
+        self._steps_that_count += self._counted(row)
         now = time.monotonic()
-        self._measured.append((now, self._steps_done()))
+        self._measured.append((now, self._steps))
         while now - self._measured[0][0] > _WINDOW and len(self._measured) > 2:
             self._measured.popleft()
         if self._every_evaluation:
@@ -96,13 +104,12 @@ class Progress(Callback):
         # A copy: the display asks from a thread of its own.
         return list(self._rows.values())
 
-    def _steps_done(self) -> int:
-        return sum(int(row["steps"]) for row in self._latest())
+    def _counted(self, row: Row) -> int:
+        """Steps of a seed, without those by which its last update went too far."""
+        return min(self._config.steps, _steps_of(row))
 
     def _steps_left(self) -> int:
-        total = self._config.steps
-        done = [int(row["steps"]) for row in self._latest()]
-        return total * len(self._config.seeds) - sum(min(total, steps) for steps in done)
+        return self._config.steps * len(self._config.seeds) - self._steps_that_count
 
     def _done_share(self) -> float:
         return 1 - self._steps_left() / (self._config.steps * len(self._config.seeds))
@@ -161,3 +168,7 @@ def _all_metrics(row: Row) -> str:
         if name not in ("seed", "steps") and not math.isnan(value)
     ]
     return f"seed {row['seed']}, {counted(int(row['steps']), 'step')}: {', '.join(measured)}"
+
+
+def _steps_of(row: Row) -> int:
+    return int(row["steps"])

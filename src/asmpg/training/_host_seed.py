@@ -74,7 +74,7 @@ class HostSeed(OneSeed):
             name: np.float32(total / updates if updates else np.nan)
             for name, total in totals.items()
         }
-        return end_of_chunk(state, self._evaluate(state) | average, one_seed=True)
+        return end_of_chunk(state, self._evaluate(state) | average)
 
     def close(self) -> None:
         for environments in (self._training, self._evaluation):

@@ -9,11 +9,15 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Bool, Float, Int
 
 from asmpg.methods import Method
 from asmpg.runs import SavedSeed, SeedStatus, is_array, is_key, raw
 from asmpg.training._program import HASTILY, Program, SeedState, start_seed
+
+#: The axis of the mesh of devices.
+_SEEDS = "seeds"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,13 +102,16 @@ class CompiledSeed(OneSeed):
 
     def advance(self, until: Sequence[int]) -> Chunk:
         state, evaluation = self.program.advance(self.state, jnp.asarray(until[0]))
-        return end_of_chunk(state, evaluation, one_seed=True)
+        return end_of_chunk(state, evaluation)
 
 
 class StackedSeeds(SeedBatch):
     """Many seeds in one program, with `vmap` over all of them.
 
-    They may be of several runs whose methods differ in numbers only.
+    They may be of several runs whose methods differ in numbers only. Where there are several
+    devices, each has its share of the seeds, and none waits for another before the next evaluation.
+    If the seeds cannot be shared evenly, copies of the last one fill up; they take no step, and
+    nobody sees them.
     """
 
     def __init__(
@@ -116,44 +123,65 @@ class StackedSeeds(SeedBatch):
         """Start the seeds, or resume them from where they were saved."""
         self.seats = tuple(seats)
         self._program = programs[0]
-        methods = [programs[seat.run].method for seat in seats]
-        self._methods = jax.tree.map(lambda *leaves: jnp.stack(leaves), *methods)
+        self._devices = devices_for(len(seats))
+        self._copies = -len(seats) % len(self._devices)
+        filled = [*seats, *[seats[-1]] * self._copies]
+        methods = [programs[seat.run].method for seat in filled]
+        stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *methods)
         self.statuses = [saved[n].status if n in saved else SeedStatus() for n in seats]
-        seeds = jnp.asarray([seat.seed for seat in seats])
-        self.state = self.best = _start_all(self._program, self._methods, seeds)
+        seeds = jnp.asarray([seat.seed for seat in filled])
+        state = best = _start_all(self._program, stacked, seeds)
         if saved:
-            fresh = dict(zip(seats, self.split(self.state), strict=True))
+            fresh = dict(zip(seats, self.split(state), strict=True))
             pairs = [
-                (saved[n].last, saved[n].best) if n in saved else (fresh[n],) * 2 for n in seats
+                (saved[n].last, saved[n].best) if n in saved else (fresh[n],) * 2 for n in filled
             ]
-            self.state, self.best = (_stack(states) for states in zip(*pairs, strict=True))
+            state, best = (_stack(states) for states in zip(*pairs, strict=True))
+        self._methods, self.state, self.best = map(self._shared, (stacked, state, best))
 
     def advance(self, until: Sequence[int]) -> Chunk:
+        targets = jnp.asarray([*until, *[0] * self._copies])
         state, evaluation = _advance_all(
-            self._program, self._methods, self.state, jnp.asarray(until)
+            self._program, self._methods, self.state, targets, self._devices
         )
-        return end_of_chunk(state, evaluation, one_seed=False)
+        return end_of_chunk(state, evaluation, len(self.seats))
 
     def commit(self, state: SeedState, improved: Sequence[bool]) -> None:
         """Keep the states; the best ones are picked on the device."""
         self.state = state
         if any(improved):
-            self.best = _pick(jnp.asarray(improved), state, self.best)
+            self.best = _pick(jnp.asarray([*improved, *[False] * self._copies]), state, self.best)
 
     def split(self, state: SeedState) -> Iterator[SeedState]:
         """Slices, in the host's memory, with PRNG keys as plain integers."""
-        arrays, rest = eqx.partition(state, eqx.is_array)
-        arrays = jax.tree.map(lambda leaf: np.asarray(raw(leaf)), arrays)
-        for place in range(len(self.seats)):
-            yield eqx.combine(jax.tree.map(lambda leaf, i=place: leaf[i], arrays), rest)
+        leaves, structure = jax.tree.flatten(state)
+        leaves = jax.device_get([raw(leaf) for leaf in leaves])
+        count = len(self.seats)
+        columns = [[*leaf[:count]] if is_array(leaf) else [leaf] * count for leaf in leaves]
+        for row in zip(*columns, strict=True):
+            yield jax.tree.unflatten(structure, row)
+
+    def _shared(self, tree: Any) -> Any:
+        """With each device's share of the seeds on it."""
+        if len(self._devices) == 1:
+            return tree
+        sharding = NamedSharding(_mesh(self._devices), PartitionSpec(_SEEDS))
+        arrays, rest = eqx.partition(tree, eqx.is_array)
+        return eqx.combine(jax.device_put(arrays, sharding), rest)
 
 
-def end_of_chunk(state: SeedState, evaluation: Mapping[str, Any], *, one_seed: bool) -> Chunk:
-    """What happened; the numbers of `one_seed` lack the axis of seeds."""
+def devices_for(seeds: int) -> tuple[jax.Device, ...]:
+    """Those that share so many seeds: all of this process, but no more than there are seeds."""
+    return tuple(jax.local_devices()[:seeds])
+
+
+def end_of_chunk(
+    state: SeedState, evaluation: Mapping[str, Any], seeds: int | None = None
+) -> Chunk:
+    """What happened to the first so many `seeds`; if `None`, numbers lack the axis of seeds."""
     counts = {name: getattr(state, name) for name in ("steps", "episodes", "updates")}
     numbers = jax.device_get((counts, state.finite, dict(evaluation)))
-    if one_seed:
-        numbers = jax.tree.map(lambda number: np.asarray(number)[None], numbers)
+    numbers = jax.tree.map(lambda number: np.atleast_1d(number)[:seeds], numbers)
     return Chunk(state, *numbers)
 
 
@@ -171,14 +199,45 @@ def _start_all(program: Program, methods: Method[Any], seeds: Int[Array, " n"]) 
 
 @eqx.filter_jit
 def _advance_all(
-    program: Program, methods: Method[Any], states: SeedState, until: Int[Array, " n"]
+    program: Program,
+    methods: Method[Any],
+    states: SeedState,
+    until: Int[Array, " n"],
+    devices: tuple[jax.Device, ...],
 ) -> tuple[SeedState, dict[str, Float[Array, " n"]]]:
+    """Each device runs a program of its own on its share: nothing passes between them."""
+    shared, rest = eqx.partition((methods, states, until), eqx.is_array)
+    everywhere, plain = eqx.partition(program, eqx.is_array)
+
     def advance(
-        method: Method[Any], state: SeedState, until: Int[Array, ""]
+        program: Program, method: Method[Any], state: SeedState, until: Int[Array, ""]
     ) -> tuple[SeedState, dict[str, Float[Array, ""]]]:
         return _with_method(program, method).advance(state, until)
 
-    return eqx.filter_vmap(advance)(methods, states, until)
+    def share(everywhere: Any, shared: Any) -> tuple[Any, dict[str, Float[Array, " k"]]]:
+        program, (methods, states, until) = (
+            eqx.combine(everywhere, plain),
+            eqx.combine(shared, rest),
+        )
+        each = eqx.filter_vmap(advance, in_axes=(None, *[eqx.if_array(0)] * 3))
+        states, evaluation = each(program, methods, states, until)
+        return eqx.filter(states, eqx.is_array), evaluation
+
+    if len(devices) > 1:
+        seeds = PartitionSpec(_SEEDS)
+        share = jax.shard_map(
+            share,
+            mesh=_mesh(devices),
+            in_specs=(PartitionSpec(), seeds),
+            out_specs=seeds,
+            check_vma=False,
+        )
+    arrays, evaluation = share(everywhere, shared)
+    return eqx.combine(arrays, rest[1]), evaluation
+
+
+def _mesh(devices: tuple[jax.Device, ...]) -> Mesh:
+    return Mesh(np.array(devices), (_SEEDS,))
 
 
 @eqx.filter_jit

@@ -64,7 +64,7 @@ class Stopwatch(Callback):
     @contextlib.contextmanager
     def watching(self) -> Iterator[None]:
         """Keep when chunks of training, with the evaluations at their ends, begin and end."""
-        kinds = (CompiledSeed, StackedSeeds)
+        kinds: tuple[Any, ...] = (CompiledSeed, StackedSeeds)
         plain = [kind.advance for kind in kinds]
 
         def timed(advance: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:

@@ -219,7 +219,8 @@ def _step_by_step(
         after = _normalised(now if likelihood is None else now * likelihood)
         return after, (before, now, after)
 
-    return jax.lax.scan(step, belief, (first, moves, likelihood))[1]
+    _, (before, now, after) = jax.lax.scan(step, belief, (first, moves, likelihood))
+    return before, now, after
 
 
 def _in_parallel(

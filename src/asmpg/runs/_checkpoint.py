@@ -148,7 +148,7 @@ def _arrays(tree: Any) -> list[tuple[str, Any]]:
 
 
 @functools.lru_cache(maxsize=64)
-def _names(structure: jax.tree_util.PyTreeDef) -> list[str]:
+def _names(structure: Any) -> list[str]:
     """What the leaves are called, by their place; many seeds have the same structure."""
     blank = jax.tree.unflatten(structure, range(structure.num_leaves))
     return [

@@ -91,9 +91,7 @@ def learn(
         known = None if start is None else start.config
         environment = method
         method = ASMPPO() if known is None else known.make_method()
-    methods = [method] if isinstance(method, Method) else list(method)
-    if not methods or not all(isinstance(each, Method) for each in methods):
-        raise ValueError(f"method must be a method, or a list of methods, got {methods!r}")
+    methods = _listed(method)
     use_compile_cache()
     numbers = {
         "steps": steps,
@@ -134,6 +132,13 @@ def learn(
         )
         agents = [result.agent() for result in results]
     return agents[0] if alone else agents
+
+
+def _listed(method: Any) -> list[Method[Any]]:
+    methods = [method] if isinstance(method, Method) else list(method)
+    if not methods or not all(isinstance(each, Method) for each in methods):
+        raise ValueError(f"method must be a method, or a list of methods, got {methods!r}")
+    return methods
 
 
 def _check_alike(methods: Sequence[Method[Any]], interface: Interface) -> None:

@@ -170,7 +170,7 @@ class StackedSeeds(SeedBatch):
         return eqx.combine(jax.device_put(arrays, sharding), rest)
 
 
-def devices_for(seeds: int) -> tuple[jax.Device, ...]:
+def devices_for(seeds: int) -> tuple[Any, ...]:
     """Those that share so many seeds: all of this process, but no more than there are seeds."""
     return tuple(jax.local_devices()[:seeds])
 
@@ -203,7 +203,7 @@ def _advance_all(
     methods: Method[Any],
     states: SeedState,
     until: Int[Array, " n"],
-    devices: tuple[jax.Device, ...],
+    devices: tuple[Any, ...],
 ) -> tuple[SeedState, dict[str, Float[Array, " n"]]]:
     """Each device runs a program of its own on its share: nothing passes between them."""
     shared, rest = eqx.partition((methods, states, until), eqx.is_array)
@@ -236,7 +236,7 @@ def _advance_all(
     return eqx.combine(arrays, rest[1]), evaluation
 
 
-def _mesh(devices: tuple[jax.Device, ...]) -> Mesh:
+def _mesh(devices: tuple[Any, ...]) -> Mesh:
     return Mesh(np.array(devices), (_SEEDS,))
 
 

@@ -414,8 +414,8 @@ def test_a_parallel_update_has_no_loop_over_time(critic, played):
 def test_advantages_in_parallel_are_those_of_the_loop(played):
     _, _, experience, _ = played
     keys = jax.random.split(jax.random.key(0))
-    values = [jax.random.normal(key, experience.rewards.shape) for key in keys]
-    arguments = (experience.rewards, *values, experience.terminated, experience.ended)
+    now, following = (jax.random.normal(key, experience.rewards.shape) for key in keys)
+    arguments = (experience.rewards, now, following, experience.terminated, experience.ended)
     one, two = (
         generalised_advantages(*arguments, discount=0.9, gae_lambda=0.8, parallel=parallel)
         for parallel in (False, True)

@@ -17,6 +17,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 _MARK = re.compile(r"(<!-- table ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -78,10 +79,28 @@ def popgym_easy(results: Path) -> str:
 
 
 def peers(results: Path) -> str:
-    sys.path.insert(0, str(ROOT / "benchmarks" / "peers"))
-    import recurrent_ppo
-
-    return recurrent_ppo.table(results / "peers") + "\n"
+    """Steps and seconds, medians of the seeds; or what was reached, if one did not."""
+    runs: dict[tuple[str, float], dict[str, list[dict[str, Any]]]] = defaultdict(dict)
+    for path in sorted((results / "peers").glob("*.json")):
+        run = json.loads(path.read_text())
+        runs[run["task"], run["target"]].setdefault(run["library"], []).append(run)
+    lines = []
+    for (task, target), libraries in runs.items():
+        cells = []
+        for own in (libraries.get(library, []) for library in ("asmpg", "sb3-contrib")):
+            reached = [run["reached"] for run in own]
+            last = [run["curve"][-1] for run in own]
+            if not own:
+                cells += ["", ""]
+            elif None in reached:
+                steps, score, seconds = (max(part) for part in zip(*last, strict=True))
+                cells += [f"not in {steps:,} ({score:.3g})", f"{seconds:.0f}"]
+            else:
+                steps, seconds = (statistics.median(part) for part in zip(*reached, strict=True))
+                cells += [f"{steps:,.0f}", f"{seconds:.0f}"]
+        lines.append([task, f"{target:g}", *cells])
+    heading = ["task", "score", "ASM-PPO, steps", "seconds", "RecurrentPPO, steps", "seconds"]
+    return markdown(heading, lines)
 
 
 def real_actions(results: Path) -> str:

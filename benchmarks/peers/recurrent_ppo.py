@@ -2,7 +2,6 @@
 
     pip install -r benchmarks/peers/requirements.txt
     python benchmarks/peers/recurrent_ppo.py [--tasks CheeseMaze ...] [--seeds 1] [--out FOLDER]
-    python benchmarks/peers/recurrent_ppo.py --table FOLDER
 
 Both have their default options, but for a window of 8 in RepeatPreviousEasy (ours) and 8
 environments abreast (theirs, as ours has). Ours plays the task compiled where asmpg has it so,
@@ -18,7 +17,6 @@ import dataclasses
 import json
 import os
 import platform
-import statistics
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -209,43 +207,13 @@ def _result(curve: list[tuple[int, float, float]], target: float, began: float) 
     }
 
 
-def table(folder: Path) -> str:
-    """Markdown: steps and seconds, medians of the seeds; or what was reached, if one did not."""
-    runs = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
-    lines = [
-        "| task | score | ASM-PPO, steps | seconds | RecurrentPPO, steps | seconds |",
-        "| --- | --- | --- | --- | --- | --- |",
-    ]
-    for name, task in TASKS.items():
-        cells = []
-        for library in ("asmpg", "sb3-contrib"):
-            own = [run for run in runs if (run["task"], run["library"]) == (name, library)]
-            reached = [run["reached"] for run in own]
-            if not own:
-                cells += ["", ""]
-            elif None in reached:
-                last = max(run["curve"][-1][0] for run in own)
-                best = max(run["curve"][-1][1] for run in own)
-                seconds = statistics.median(run["curve"][-1][2] for run in own)
-                cells += [f"not in {last:,} ({best:.3g})", f"{seconds:.0f}"]
-            else:
-                steps, seconds = (statistics.median(part) for part in zip(*reached, strict=True))
-                cells += [f"{steps:,.0f}", f"{seconds:.0f}"]
-        lines.append(" | ".join([f"| {name}", f"{task.score:g}", *cells]) + " |")
-    return "\n".join(lines)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description="Steps and seconds to the same score.")
     parser.add_argument("--tasks", nargs="+", choices=tuple(TASKS), default=tuple(TASKS))
     parser.add_argument("--libraries", nargs="+", default=("asmpg", "sb3-contrib"))
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--out", type=Path, default=Path("peers"))
-    parser.add_argument("--table", type=Path, metavar="FOLDER", help="print the table of what ran")
     arguments = parser.parse_args()
-    if arguments.table:
-        print(table(arguments.table))
-        return
     arguments.out.mkdir(parents=True, exist_ok=True)
     for name in arguments.tasks:
         for seed in range(FIRST_SEED, FIRST_SEED + arguments.seeds):
@@ -255,7 +223,13 @@ def main() -> None:
                     continue
                 run = {"asmpg": run_ours, "sb3-contrib": run_theirs}[library]
                 found = run(TASKS[name], seed)
-                about = {"task": name, "library": library, "seed": seed, **_machine()}
+                about = {
+                    "task": name,
+                    "target": TASKS[name].score,
+                    "library": library,
+                    "seed": seed,
+                }
+                about |= _machine()
                 path.write_text(json.dumps({**about, **found}) + "\n")
                 print(name, library, seed, found["reached"], found["curve"][-1], flush=True)
 

@@ -58,6 +58,11 @@ def current_device() -> Any:
     return jax.devices(chosen)[0] if isinstance(chosen, str) else chosen
 
 
+def all_devices() -> list[Any]:
+    """Those that this process may compute on: the one that was chosen, else all that it sees."""
+    return jax.local_devices() if _chosen() is None else [current_device()]
+
+
 def _chosen() -> Any:
     # Not known to type checkers: jax makes it at run time.
     return getattr(jax.config, "jax_default_device")  # noqa: B009

@@ -12,6 +12,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Bool, Float, Int
 
+from asmpg._support.devices import all_devices
 from asmpg.methods import Method
 from asmpg.runs import SavedSeed, SeedStatus, is_array, is_key, raw
 from asmpg.training._program import HASTILY, Program, SeedState, start_seed
@@ -172,7 +173,7 @@ class StackedSeeds(SeedBatch):
 
 def devices_for(seeds: int) -> tuple[Any, ...]:
     """Those that share so many seeds: all of this process, but no more than there are seeds."""
-    return tuple(jax.local_devices()[:seeds])
+    return tuple(all_devices()[:seeds])
 
 
 def end_of_chunk(

@@ -33,11 +33,11 @@ config = asmpg.RunConfig(
     asmpg.make("CheeseMaze", max_steps=20), method=method, steps=96, evaluate_every=32,
     evaluation_episodes=3, seeds=tuple(range(6)),
 )
-four = train(config, sys.argv[1] + "/four", progress=False)
+four = train(config, sys.argv[1] + "/four", verbose=0)
 assert shares[-1] == [(0, 2), (1, 2), (2, 2), (3, 2)], shares[-1]
 
 _seed_batches.devices_for = lambda seeds: (jax.local_devices()[0],)
-train(config, sys.argv[1] + "/one", progress=False)
+train(config, sys.argv[1] + "/one", verbose=0)
 assert shares[-1] == [(0, 6)], shares[-1]
 """
 

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+import tables
 from asmpg.agents import load
 from asmpg.distillation import Histories, Lesson, Sampler, distil_by, teacher_of
 from asmpg.environments import PAPER_ENVIRONMENTS, AbstractFiniteEnvironment
@@ -28,16 +29,7 @@ from asmpg.exact import policy_returns
 from asmpg.policies import KernelTables
 from asmpg.runs import RunConfig
 from asmpg.training import evaluate, score_of, train
-from json_results import (
-    Row,
-    file_of,
-    grouped,
-    median,
-    print_table,
-    read_rows,
-    read_seeds,
-    write_rows,
-)
+from json_results import Row, file_of, read_seeds, write_rows
 
 POPGYM = (
     "popgym-RepeatFirstEasy",
@@ -54,7 +46,7 @@ SIZES = (2, 4, 8, 16)
 EPSILONS = tuple(float(f"{each:.2g}") for each in np.geomspace(1e-6, 1.9, 12))
 #: The histories that Alergia is given: as many steps as five rounds of distilling have.
 ROUNDS = 5
-KINDS = ("distilled", "fine-tuned, best", "fine-tuned, last", "alone", "alergia")
+KINDS = ("distilled", "fine-tuned, best", "fine-tuned, last")
 QUICK: dict[str, Any] = {"rounds": 2, "epochs": 2, "sequences": 8, "episodes": 20}
 
 
@@ -77,7 +69,7 @@ def main() -> None:
                 file = file_of(arguments.out, task, seed)
                 if not file.exists():
                     write_rows(file, list(measure(task, seed, arguments)))
-    gather(arguments.out)
+    print(tables.distil(arguments.out), end="")
 
 
 def measure(task: str, seed: int, arguments: argparse.Namespace) -> Iterator[Row]:
@@ -109,7 +101,7 @@ def measure(task: str, seed: int, arguments: argparse.Namespace) -> Iterator[Row
         if size == sizes[0]:
             yield {**row, "kind": "teacher", "num_states": None, **_value(report["teacher"])}
         tuned = entry["finetuned"]
-        for kind, score in zip(KINDS[:3], (entry["distilled"], tuned, tuned["last"]), strict=True):
+        for kind, score in zip(KINDS, (entry["distilled"], tuned, tuned["last"]), strict=True):
             kl = entry["rounds"][-1]["kl"]
             yield {**row, "kind": kind, "num_states": size, "kl": kl, **_value(score)}
     lesson.close()
@@ -199,23 +191,6 @@ def controller(automaton: Any, environment: AbstractFiniteEnvironment) -> Kernel
         update=np.broadcast_to(update[:, None], shape),
         control=np.eye(model.num_actions)[[state.output for state in states]],
     )
-
-
-def gather(folder: Path) -> None:
-    """Print a row for each task and kind, medians over seeds."""
-    rows = read_rows(folder)
-    sizes = sorted({row["num_states"] for row in rows} - {None})
-    found = {
-        key: [row["value"] for row in same]
-        for key, same in grouped(rows, "task", "kind", "num_states").items()
-    }
-    cells = []
-    for (task, score), own in grouped(rows, "task", "score").items():
-        for kind in (kind for kind in KINDS if any(row["kind"] == kind for row in own)):
-            values = [median(found.get((task, kind, size), [])) for size in sizes]
-            teacher = median(found.get((task, "teacher", None), []))
-            cells.append([task, score.replace("_", " "), kind, teacher, *values])
-    print_table(("task", "score", "student", "teacher", *map(str, sizes)), cells)
 
 
 def _value(score: dict[str, Any]) -> dict[str, float]:

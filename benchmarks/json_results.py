@@ -11,8 +11,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from asmpg.runs import default_seeds
-
 Row = dict[str, Any]
 
 
@@ -36,15 +34,10 @@ def read_rows(folder: Path) -> list[Row]:
 
 def read_seeds(text: str) -> tuple[int, ...]:
     """`3` is a number of seeds, the paper's first; `1952,` and `1952,5235` are seeds."""
+    from asmpg.runs import default_seeds
+
     numbers = [int(part) for part in text.split(",") if part]
     return tuple(numbers) if "," in text else default_seeds(numbers[0])
-
-
-def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """In Markdown."""
-    print(f"| {' | '.join(headings)} |\n|{' --- |' * len(headings)}")
-    for row in rows:
-        print(f"| {' | '.join(row)} |")
 
 
 def grouped(rows: Iterable[Row], *names: str) -> dict[tuple[Any, ...], list[Row]]:
@@ -53,6 +46,12 @@ def grouped(rows: Iterable[Row], *names: str) -> dict[tuple[Any, ...], list[Row]
     for row in rows:
         found[tuple(row[name] for name in names)].append(row)
     return dict(found)
+
+
+def markdown(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table."""
+    lines = [headings, ["---"] * len(headings), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def median(values: Sequence[float | None]) -> str:

@@ -11,20 +11,12 @@ there are not done again. Scores are those of the last policies: exact on finite
 import argparse
 from pathlib import Path
 
+import tables
 from asmpg.environments import PAPER_ENVIRONMENTS, make
 from asmpg.runs import RunConfig
 from asmpg.studies.memory_probes import PROBES
 from asmpg.training import evaluate, train
-from json_results import (
-    Row,
-    file_of,
-    grouped,
-    median,
-    print_table,
-    read_rows,
-    read_seeds,
-    write_rows,
-)
+from json_results import Row, file_of, read_seeds, write_rows
 
 SEEDS = tuple(range(90_000, 90_010))
 STEPS, EPISODES = 150_000, 1_000
@@ -52,7 +44,7 @@ def main() -> None:
                         for critic in CRITICS
                     )
                     write_rows(file, list(found))
-    gather(arguments.out)
+    print(tables.latent(arguments.out), end="")
 
 
 def measure(task: str, critic: str, seed: int, out: Path, *, quick: bool) -> Row:
@@ -83,20 +75,6 @@ def measure(task: str, critic: str, seed: int, out: Path, *, quick: bool) -> Row
         "value": entry.get(f"exact_{score}", entry[sampled]),
         "standard_error": entry[f"{sampled}_standard_error"],
     }
-
-
-def gather(folder: Path) -> None:
-    """A row for each task: the median, the worst and the best seed with either critic."""
-    cells = []
-    for (task, score), rows in grouped(read_rows(folder), "task", "score").items():
-        found = {name: rows for (name,), rows in grouped(rows, "critic").items()}
-        line = [task, score.replace("_", " ")]
-        for name in CRITICS.values():
-            values = [row["value"] for row in found.get(name, [])]
-            spread = f" ({min(values):.4g} to {max(values):.4g})" if values else ""
-            line.append(f"{median(values)}{spread}")
-        cells.append(line)
-    print_table(("task", "score", *(f"{name} critic" for name in CRITICS.values())), cells)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import numpy as np
 from asmpg.environments import make
 from asmpg.runs import RunConfig
 from asmpg.training import train
-from json_results import Row, file_of, grouped, print_table, read_rows, read_seeds, write_rows
+from json_results import Row, file_of, grouped, markdown, read_rows, read_seeds, write_rows
 
 #: Environment steps of each seed.
 STEPS = {
@@ -94,7 +94,7 @@ def gather(folder: Path) -> None:
             for row in rows
         ]
         means = [f"{np.mean([row[name] for row in rows]):.4f}" for name in names]
-        print_table(("seed", *names, "states"), [*cells, ["mean", *means, ""]])
+        print(markdown(("seed", *names, "states"), [*cells, ["mean", *means, ""]]), end="")
 
 
 if __name__ == "__main__":

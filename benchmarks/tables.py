@@ -15,19 +15,16 @@ import re
 import statistics
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from json_results import grouped, markdown, median, read_rows
 
 ROOT = Path(__file__).parents[1]
 _MARK = re.compile(r"(<!-- table ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 Rows = list[dict[str, str]]
-
-
-def markdown(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [heading, ["---"] * len(heading), *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def read(path: Path) -> Rows:
@@ -137,6 +134,39 @@ def probes(results: Path) -> str:
     )
 
 
+def latent(folder: Path) -> str:
+    """A row for each task: the median, the worst and the best seed with either critic."""
+    critics = ("default", "latent")
+    cells = []
+    for (task, score), rows in grouped(read_rows(folder), "task", "score").items():
+        found = {name: same for (name,), same in grouped(rows, "critic").items()}
+        line = [task, score.replace("_", " "), str(len(rows) // len(critics))]
+        for name in critics:
+            values = [row["value"] for row in found.get(name, [])]
+            spread = f" ({min(values):.4g} to {max(values):.4g})" if values else ""
+            line.append(f"{median(values)}{spread}")
+        cells.append(line)
+    return markdown(["task", "score", "seeds", *(f"{name} critic" for name in critics)], cells)
+
+
+def distil(folder: Path) -> str:
+    """A row for each task and kind of student, medians over seeds."""
+    rows = read_rows(folder)
+    sizes = sorted({row["num_states"] for row in rows} - {None})
+    kinds = list(dict.fromkeys(row["kind"] for row in rows if row["num_states"]))
+    found = {
+        key: [row["value"] for row in same]
+        for key, same in grouped(rows, "task", "kind", "num_states").items()
+    }
+    cells = []
+    for (task, score), own in grouped(rows, "task", "score").items():
+        for kind in (kind for kind in kinds if any(row["kind"] == kind for row in own)):
+            values = [median(found.get((task, kind, size), [])) for size in sizes]
+            teacher = median(found.get((task, "teacher", None), []))
+            cells.append([task, score.replace("_", " "), kind, teacher, *values])
+    return markdown(["task", "score", "student", "teacher", *map(str, sizes)], cells)
+
+
 TABLES: dict[str, Callable[[Path], str]] = {
     "steps-to-90": lambda results: steps_to("90", results),
     "steps-to-95": lambda results: steps_to("95", results),
@@ -144,6 +174,8 @@ TABLES: dict[str, Callable[[Path], str]] = {
     "peers": peers,
     "real-actions": real_actions,
     "probes": probes,
+    "latent": lambda results: latent(results / "latent"),
+    "distil": lambda results: distil(results / "distil"),
 }
 
 

@@ -1,6 +1,6 @@
 """The tables of README and docs say what results/ says."""
 
-import importlib.util
+import importlib
 from pathlib import Path
 
 import pytest
@@ -8,12 +8,10 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture(scope="module")
-def tables():
-    spec = importlib.util.spec_from_file_location("tables", ROOT / "benchmarks" / "tables.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture
+def tables(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    return importlib.import_module("tables")
 
 
 def test_every_table_is_what_the_results_say(tables):

@@ -95,7 +95,7 @@ def measure(task: str, seed: int, arguments: argparse.Namespace) -> Iterator[Row
             out=out,
             seeds=(seed,),
             method_options=None,
-            progress=True,
+            verbose=1,
         ).report
         (entry,) = report["students"]
         if size == sizes[0]:

@@ -19,7 +19,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """
     plain_output()
     try:
-        _run(list(sys.argv[1:] if arguments is None else arguments))
+        try:
+            _run(list(sys.argv[1:] if arguments is None else arguments))
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader of our output is gone; Python would complain again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
     except KeyboardInterrupt as interrupt:
         leave_interrupted(" ".join(map(str, interrupt.args)) or "stopped")
     finally:
@@ -45,10 +52,8 @@ def _run(given: Sequence[str]) -> None:
         else:
             compile_cache.use_compile_cache()
         command.show(**options)
-    except BrokenPipeError:
-        # The reader of our output is gone; Python would complain again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
+    except BrokenPipeError:  # an OSError, but not the user's
+        raise
     except (CheckpointError, TrainingError, OSError, ImportError) as error:
         _stop(f"error: {error}", code=1)
     except ValueError as error:

@@ -37,6 +37,15 @@ def train(*arguments):
     cli.main(["train", *SMALL, *map(str, arguments)])
 
 
+def test_a_reader_that_leaves_early_is_no_error_to_report():
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "asmpg.cli", "train", "--help"]
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
 def fails(capsys, *arguments, code):
     """Run a command that must fail with one line on standard error; give the line."""
     with pytest.raises(SystemExit) as stopped:

@@ -80,7 +80,7 @@ def test_a_finite_state_controller_is_recovered():
         num_states=2,
         window=0,
         method_options=SMALL,
-        progress=False,
+        verbose=0,
         **QUICK | {"sequences": 32, "sequence_steps": 64, "epochs": 60},
     )
     sampler = Sampler(resolve("Tiger", {}), sequences=16, steps=64)
@@ -106,7 +106,7 @@ def test_four_states_learn_what_a_belief_policy_does(tmp_path):
         num_states=4,
         method_options=SMALL,
         out=tmp_path / "run",
-        progress=False,
+        verbose=0,
         **QUICK | {"sequences": 32, "sequence_steps": 64, "epochs": 40},
     )
     report = read_json(tmp_path / "run" / "distil.json")
@@ -133,7 +133,7 @@ def distilled(tmp_path_factory):
         seeds=(7, 8),
         out=out,
         method_options=SMALL,
-        progress=False,
+        verbose=0,
         **QUICK,
     )
     return out, agent
@@ -192,7 +192,7 @@ def test_students_play_on_the_host_what_the_teacher_then_judges():
         num_states=2, window=1, seeds=(3,), options=SMALL | {"hidden": 4}, out=None
     )
     teacher = {"value": 0.0, "standard_error": 0.0, "exact": None, "num_states": None}
-    done = lesson.teach(config, None, finetune=0, teacher=teacher, progress=False)
+    done = lesson.teach(config, None, finetune=0, teacher=teacher, verbose=0)
     lesson.close()
     (entry,) = done.report["students"]
     assert entry["steps"] == 2 * 4 * 16
@@ -271,12 +271,12 @@ def test_what_cannot_be_is_said_before_anything_is_played(
 @pytest.mark.usefixtures("as_user")
 def test_a_folder_that_is_taken_is_refused(distilled, tmp_path):
     with pytest.raises(ValueError, match="out must be a new or empty folder"):
-        asmpg.distil(distilled[1], out=distilled[0], progress=False)
+        asmpg.distil(distilled[1], out=distilled[0], verbose=0)
     with pytest.raises(ValueError, match="out must be a new or empty folder"):
-        asmpg.compress(distilled[1], out=distilled[0], progress=False)
+        asmpg.compress(distilled[1], out=distilled[0], verbose=0)
 
 
 @pytest.mark.usefixtures("as_user")
 def test_actions_outside_are_named():
     with pytest.raises(ValueError, match="teacher must predict one of 4 actions from 0 on"):
-        asmpg.distil(LastTwo(9), "CheeseMaze", progress=False, **QUICK)
+        asmpg.distil(LastTwo(9), "CheeseMaze", verbose=0, **QUICK)

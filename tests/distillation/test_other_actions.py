@@ -47,7 +47,7 @@ def test_a_student_remembers_what_to_aim_at(kind, tmp_path):
         num_states=2,
         method_options=SMALL,
         out=tmp_path / "run",
-        progress=False,
+        verbose=0,
         **QUICK,
     )
     (student,) = read_json(tmp_path / "run" / "distil.json")["students"]
@@ -98,7 +98,7 @@ def test_masks_are_shown_to_the_teacher_and_heeded_by_the_student(tmp_path):
         window=0,
         method_options=SMALL,
         out=tmp_path / "run",
-        progress=False,
+        verbose=0,
         **QUICK,
     )
     report = read_json(tmp_path / "run" / "distil.json")
@@ -132,4 +132,4 @@ class Wide(Pointer):
 @pytest.mark.usefixtures("as_user")
 def test_actions_of_another_kind_are_named(teacher, kind, message):
     with pytest.raises(ValueError, match=message):
-        asmpg.distil(teacher, Aim(kind=kind), progress=False, method_options=SMALL, **QUICK)
+        asmpg.distil(teacher, Aim(kind=kind), verbose=0, method_options=SMALL, **QUICK)

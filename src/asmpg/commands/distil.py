@@ -56,7 +56,7 @@ def read_lesson(
 ) -> tuple[Agent | BeliefPolicy, dict[str, Any]]:
     """The teacher, and the arguments that `distil` and `compress` share."""
     read = {"seeds": read_seeds(seeds), "method_options": read_options("option", option)}
-    options = {**others, **read, "progress": not quiet}
+    options = {**others, **read, "verbose": int(not quiet)}
     if teacher == "agent":
         return load(run, seed=seed, which=which), options
     if seed is not None:

@@ -26,7 +26,7 @@ def compress(
     out: str | Path | None = None,
     seeds: int | Sequence[int] = 1,
     method_options: Mapping[str, Any] | None = None,
-    progress: bool = True,
+    verbose: int = 1,
     **lesson: Any,
 ) -> dict[str, Any]:
     """Distil `teacher`, usually one with many agent states, into memories of several sizes.
@@ -57,7 +57,7 @@ def compress(
     }
     report: dict[str, Any] = {"environment": lessons.name, "score": lessons.score.name}
     try:
-        with DistilProgress(lessons.name, wanted=progress) as shown:
+        with DistilProgress(lessons.name, wanted=bool(verbose)) as shown:
             report |= {"teacher": lessons.teacher_score(progress=shown), "students": []}
         for size, config in configs.items():
             done = lessons.teach(
@@ -65,7 +65,7 @@ def compress(
                 folders[size],
                 finetune=finetune,
                 teacher=report["teacher"],
-                progress=progress,
+                verbose=verbose,
             )
             report["students"] += [
                 {"num_states": size, **entry} for entry in done.report["students"]

@@ -21,7 +21,7 @@ def distil(
     out: str | Path | None = None,
     seeds: int | Sequence[int] = 1,
     method_options: Mapping[str, Any] | None = None,
-    progress: bool = True,
+    verbose: int = 1,
     **lesson: Any,
 ) -> Agent:
     """Fit a finite memory to what `teacher` does, and return the agent that has it.
@@ -43,7 +43,7 @@ def distil(
         out: Folder of the run, which gets a `distil.json` as well; in memory only without one.
         seeds: How many students, or which; the agent is the one with the highest return.
         method_options: Other options of `asmpg.ASMPPO`.
-        progress: Show progress on standard error.
+        verbose: Show progress on standard error, or with 0 nothing.
         **lesson: `deterministic` (learn the most probable action instead of the distribution),
             `rounds` (5), `sequences` played side by side in each (64, on the host 16),
             `sequence_steps` (an episode's, from 128 to 1,000), `epochs` of a round at most (100),
@@ -64,7 +64,7 @@ def distil(
             out=out,
             seeds=seeds,
             method_options=method_options,
-            progress=progress,
+            verbose=verbose,
         ).agent
     finally:
         lessons.close()
@@ -79,7 +79,7 @@ def distil_by(
     out: str | Path | None,
     seeds: int | Sequence[int],
     method_options: Mapping[str, Any] | None,
-    progress: bool,
+    verbose: int,
 ) -> Distilled:
     """The same, with everything that is known of it."""
     config = lesson.config(
@@ -89,6 +89,6 @@ def distil_by(
         options=method_options or {},
         out=out,
     )
-    with DistilProgress(lesson.name, wanted=progress) as shown:
+    with DistilProgress(lesson.name, wanted=bool(verbose)) as shown:
         teacher = lesson.teacher_score(progress=shown)
-    return lesson.teach(config, out, finetune=finetune, teacher=teacher, progress=progress)
+    return lesson.teach(config, out, finetune=finetune, teacher=teacher, verbose=verbose)

@@ -170,14 +170,14 @@ class Lesson:
         *,
         finetune: int,
         teacher: Mapping[str, Any],
-        progress: bool,
+        verbose: int,
     ) -> Distilled:
         """Distil a student for each seed of `config`, then train on for `finetune` steps."""
         states, entries = {}, []
         program = build_program(config.recording(self._resolved), self._resolved)
         size = f"{self.name}, {self._states(config)} agent states"
         for seed in config.seeds:
-            with DistilProgress(f"{size}, seed {seed}", wanted=progress) as shown:
+            with DistilProgress(f"{size}, seed {seed}", wanted=bool(verbose)) as shown:
                 states[seed], entry = self._distilled(program, seed, shown)
             entries.append(entry)
         played = min(entry["steps"] for entry in entries)
@@ -195,7 +195,7 @@ class Lesson:
                 [config],
                 self._resolved,
                 [out],
-                callbacks=with_progress((), progress and finetune > 0),
+                callbacks=with_progress((), verbose if finetune else 0),
                 starts=states,
             )[0]
             for entry in entries if finetune else ():

@@ -177,6 +177,7 @@ def test_stripes_keep_the_shares():
     np.testing.assert_allclose(stripes.reshape(2, 10, 3).mean(axis=1), table, atol=0.05)
 
 
+@pytest.mark.long
 def test_all_healthcare_yardsticks_with_little_effort():
     """Other constants than the default: the whole way, in order from least to most informed."""
     environment = HealthcareTreatment(max_steps=10, noise=0.2, resistance_decay=0.4)
@@ -232,6 +233,7 @@ def test_position_and_angle_balance_for_longer():
     assert np.all(by_history.length == 500)
 
 
+@pytest.mark.long
 def test_cart_pole_search_reaches_the_ceiling():
     found = cart_pole_yardsticks(VelocityOnlyCartPole(), episodes=1_000)
     assert found.memoryless.kind == "exact"

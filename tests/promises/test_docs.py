@@ -16,7 +16,8 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SMALL = 'critic="memory", num_states=4, epochs=1, minibatches=1'
 SHORTER = {
     r"\b(steps|step|checkpoint_every)=\d+_000\b": r"\1=500",
-    r'ASMPPO\((num_states=8|critic="memory")': f"ASMPPO({SMALL}",
+    r'ASMPPO\((num_states=8|critic="memory"|(?=\)))': f"ASMPPO({SMALL}",
+    r"ASMPPO\((?=table_learning_rate)": f"ASMPPO({SMALL}, ",
     r'RunConfig\("CheeseMaze"': f"\\g<0>, method_options=dict({SMALL})",
     r"GRUPPO\(\)": 'GRUPPO(critic="memory", width=8, epochs=1, minibatches=1)',
     r"num_states=\d, rounds=2, epochs=5, episodes=100": (

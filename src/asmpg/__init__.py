@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from asmpg.commands.show import show as show
     from asmpg.commands.solve import solve as solve
     from asmpg.commands.study import study as study
+    from asmpg.commands.sweep import sweep as sweep
     from asmpg.commands.verify import verify as verify
     from asmpg.environments import Environment as Environment
     from asmpg.environments import Episode as Episode
@@ -104,6 +105,7 @@ _HOME = {
     "show": "asmpg.commands.show",
     "solve": "asmpg.commands.solve",
     "study": "asmpg.commands.study",
+    "sweep": "asmpg.commands.sweep",
     "to_gymnasium": "asmpg.interop",
     "to_gymnasium_vector": "asmpg.interop",
     "train": "asmpg.training",

@@ -152,9 +152,10 @@ def test_an_environment_on_the_host_is_run_and_collected(tmp_path):
     """As a worker does it; its score is the return, and it has no yardsticks."""
     found = parse_study(ON_HOST, name="mine.toml", check=check_study)
     order = longest_first([JobState(job) for job in found.jobs()])
-    assert [state.job.environment for state in order] == ["CartPole-v1", "popgym-RepeatFirstEasy"]
+    names = [state.job.config.environment for state in order]
+    assert names == ["CartPole-v1", "popgym-RepeatFirstEasy"]
     folder = prepare(tmp_path / "study", found)
-    job = order[0].job
+    job = next(job for job in found.jobs() if job.name == order[0].job.name)
     train(job.config, folder.run_path(job))
     write_best_scores(folder, job)
     assert folder.finished(job)

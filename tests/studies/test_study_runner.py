@@ -252,7 +252,7 @@ def test_the_time_left_goes_by_the_speed_so_far():
     assert seconds_left(states, 100.0, 100) == pytest.approx(30)
     states[5].status, states[5].attempts, states[5].began = "running", 1, 83.0
     states[5].started, states[5].startup = True, 4.0
-    states[5].evaluations = states[5].total // 2
+    states[5].evaluations = states[5].job.evaluations // 2
     assert seconds_left(states, 100.0, 1) == pytest.approx(2 * 10 + 3 + 26 + 13)
 
 
@@ -260,7 +260,7 @@ def test_an_update_that_spans_evaluations_counts_for_all_of_them(tmp_path):
     folder = make_up(prepare(tmp_path, study()), spread_out)
     job = folder.study.jobs()[0]
     state = JobState(job, evaluations=folder.evaluations(job))
-    assert (state.share, state.total) == (1.0, 4 * 11)
+    assert (state.share, state.job.evaluations) == (1.0, 4 * 11)
     # Two seeds after their first update, and a line that is being written.
     path = folder.run_path(job) / "metrics.csv"
     heading = path.read_text().splitlines()[0]

@@ -11,4 +11,5 @@ from asmpg.analysis._results import read_lines as read_lines
 from asmpg.analysis._results import seed_curves as seed_curves
 from asmpg.analysis._summary import Summary as Summary
 from asmpg.analysis._summary import summarise as summarise
+from asmpg.analysis._tables import write_table as write_table
 from asmpg.analysis._tables import write_tables as write_tables

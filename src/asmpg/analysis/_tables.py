@@ -35,7 +35,7 @@ def write_tables(results: Results, summary: Summary, folder: Path) -> list[Path]
     paths = []
     for name, rows in tables.items():
         paths.append(folder / f"{name}.csv")
-        _write(paths[-1], rows)
+        write_table(paths[-1], rows)
     return paths
 
 
@@ -179,7 +179,8 @@ def _spread(name: str, interval: Interval | None) -> Row:
     return {name: value, f"{name}_low": low, f"{name}_high": high}
 
 
-def _write(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+def write_table(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write `rows`, which have the same keys, as CSV."""
     text = io.StringIO()
     writer = None
     for row in rows:

@@ -265,18 +265,7 @@ class Show:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Study:
-    """Run methods in environments side by side, and compare them.
-
-    What is done already is not done again: after a failure, a Ctrl-C or a power cut, the same
-    command resumes the study.
-    """
-
-    name: Annotated[str, Positional, arg(metavar="STUDY")]
-    """A study that comes with the package, quick, methods, paper, readings, efficiency or popgym,
-    or a TOML file."""
-    out: _Folder = None
-    """Folder of the study; runs/NAME if left out."""
+class _JobOptions:
     executor: Annotated[str, _value("NAME")] = "local"
     """Where runs take place: local, this machine, ray, slurm, or the name of a registered
     executor."""
@@ -292,6 +281,27 @@ class Study:
     """GPUs that a cluster gives to each run; Ray takes parts, 0.25."""
     memory: Annotated[float | None, _value("GIB")] = None
     """GiB of memory that a cluster gives to each run; its own choice if left out."""
+    device: Literal["auto", "cpu", "gpu"] = "auto"
+    """What the runs compute on."""
+    patience: float = 600.0
+    """Seconds without progress after which a run is restarted."""
+    retries: int = 2
+    """How often a run that failed is restarted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """Run methods in environments side by side, and compare them.
+
+    What is done already is not done again: after a failure, a Ctrl-C or a power cut, the same
+    command resumes the study.
+    """
+
+    name: Annotated[str, Positional, arg(metavar="STUDY")]
+    """A study that comes with the package, quick, methods, paper, readings, efficiency or popgym,
+    or a TOML file."""
+    out: _Folder = None
+    """Folder of the study; runs/NAME if left out."""
     seeds: Annotated[str | None, _Seeds] = None
     """How many seeds, or which: 1952,5235; the study's if left out."""
     steps: _Integer = None
@@ -300,24 +310,38 @@ class Study:
     """Those to run, by name or by pattern, 'popgym-*Easy'; all if left out."""
     entries: Annotated[str | None, _value("NAME,NAME,...")] = None
     """Those to run, by name or by pattern; all if left out."""
-    device: Literal["auto", "cpu", "gpu"] = "auto"
-    """What the runs compute on."""
-    patience: float = 600.0
-    """Seconds without progress after which a run is restarted."""
-    retries: int = 2
-    """How often a run that failed is restarted."""
     quiet: _Quiet = False
     no_compile_cache: _NoCompileCache = False
+    where: OmitArgPrefixes[_JobOptions] = _JobOptions()
+    """Where runs take place, and what becomes of those that fail."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sweep:
+    """Try out options of a method, and draw how much each of them matters.
+
+    What is done already is not done again: after a failure, a Ctrl-C or a power cut, the same
+    command resumes the sweep.
+    """
+
+    file: Annotated[str, Positional, arg(metavar="FILE")]
+    """A TOML file with the options to try: a grid, at random, or by Optuna."""
+    out: _Folder = None
+    """Folder of the sweep; runs/NAME if left out."""
+    quiet: _Quiet = False
+    no_compile_cache: _NoCompileCache = False
+    where: OmitArgPrefixes[_JobOptions] = _JobOptions()
+    """Where runs take place, and what becomes of those that fail."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """Write the tables, the figures and the report of a study again, as far as it has come."""
+    """Write tables, figures and report of a study or a sweep again, as far as it has come."""
 
     folder: Annotated[Path, Positional, arg(metavar="FOLDER")]
-    """Folder of the study."""
+    """Folder of the study or the sweep."""
     trust: bool = False
-    """Import the modules that the study names in "imports"."""
+    """Import the modules that it names in "imports"."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -442,7 +466,7 @@ class Compress(_Distillation):
 COMMANDS: dict[str, type] = {
     command.__name__.lower(): command
     for command in (
-        *(Train, Evaluate, Plot, Show, Study, Report, Envs, Verify, Check, Solve),
+        *(Train, Evaluate, Plot, Show, Study, Sweep, Report, Envs, Verify, Check, Solve),
         *(Distil, Compress),
     )
 }

@@ -1,4 +1,4 @@
-"""`asmpg report`: the tables, the figures and the report of a study, as far as it has come."""
+"""`asmpg report`: tables, figures and report of a study or a sweep, as far as it has come."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -10,11 +10,19 @@ from rich.markup import escape
 from rich.table import Table
 
 from asmpg._support.errors import TrainingError
-from asmpg._support.words import rounded
+from asmpg._support.words import percent, rounded
 from asmpg.analysis import Results, Summary, collect, summarise, write_tables
 from asmpg.analysis.figures import draw_figures
 from asmpg.analysis.report import answer, page
 from asmpg.studies import StudyFolder, write_text
+from asmpg.sweeps import (
+    SweepFolder,
+    SweepReport,
+    is_sweep,
+    study_entry,
+    train_commands,
+    write_sweep_report,
+)
 
 
 class Report(NamedTuple):
@@ -26,18 +34,24 @@ class Report(NamedTuple):
 
 
 def report(folder: str | Path, *, trust: bool = False) -> Path:
-    """Write tables, figures and report of a study, as far as it has come; returns its path.
+    """Write tables, figures and report of a study or a sweep so far; returns its path.
 
     A study may name modules to import. Those of a folder that came from somebody else are
     imported only with `trust`.
 
     >>> asmpg.report("runs/quick")
     """
+    if is_sweep(folder):
+        return write_sweep_report(SweepFolder(folder, trust=trust)).path
     return write_report(StudyFolder(folder, trust=trust), quiet=True).path
 
 
 def show(folder: Path, *, trust: bool) -> None:
     """Write the report, and print the scores."""
+    if is_sweep(folder):
+        leave_the_gpu_to_the_jobs()
+        show_sweep_report(write_sweep_report(SweepFolder(folder, trust=trust)))
+        return
     show_report(write_report(StudyFolder(folder, trust=trust), quiet=False))
 
 
@@ -80,6 +94,36 @@ def show_report(written: Report) -> None:
     for environment, sentence in answer(results, summary).environments.items():
         print(f"{environment}: {sentence}")
     print(f"The report is {path}; tables and figures are beside it")
+
+
+#: How many of the best trials are printed.
+_MOST_TRIALS = 10
+
+
+def show_sweep_report(written: SweepReport) -> None:
+    """Print the best trials, how much each option matters, and how to go on with the best."""
+    names = list(written.sweep.dimensions)
+    ranked = written.ranked()
+    table = Table(title="The best trials so far", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for heading in ("trial", "status", "steps", "score", *names):
+        table.add_column(heading, no_wrap=True)
+    for each, status in ranked[:_MOST_TRIALS]:
+        options = [escape(str(each.trial.options[name])) for name in names]
+        cells = (str(each.trial.number), status, f"{each.steps:,}", rounded(each.score))
+        table.add_row(*cells, *options)
+    Console().print(table)
+    matters = [
+        f"{each.name} {percent(each.importance)}"
+        for each in written.sensitivities
+        if each.importance is not None
+    ]
+    if matters:
+        print(f"Variance of scores that each option explains alone: {', '.join(matters)}")
+    if written.best is not None:
+        print("\nTrain with the best options, on other seeds:\n")
+        print("\n".join(train_commands(written.sweep, written.best.trial)))
+        print(f"\nor in a study:\n\n{study_entry(written.sweep, written.best.trial)}\n")
+    print(f"The report is {written.path}; tables and figures are beside it")
 
 
 def leave_the_gpu_to_the_jobs() -> None:

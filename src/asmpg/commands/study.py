@@ -1,35 +1,30 @@
 """`asmpg study`: run methods in environments side by side, and compare them."""
 
-import concurrent.futures
-import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from asmpg._support.checks import check_integer, check_number
-from asmpg._support.errors import TrainingError
-from asmpg._support.words import counted
-from asmpg.commands._options import read_names, read_options, read_seeds
+from asmpg._support.checks import check_integer
+from asmpg.commands._jobs import JobOptions, Where, raise_failures
+from asmpg.commands._options import read_names, read_seeds
 from asmpg.commands.report import Report, leave_the_gpu_to_the_jobs, show_report, write_report
 from asmpg.studies import (
     JobState,
-    Runner,
     StudyFolder,
-    StudyProgress,
     check_folder,
     load_study,
     shipped_studies,
     study_lock,
     study_text,
 )
-from asmpg.studies.executors import Executor, ExecutorSettings, FuturesExecutor, make_executor
+from asmpg.studies.executors import ExecutorSettings
 
 
 def study(
     name: str | Path,
     *,
     out: str | Path | None = None,
-    executor: Executor | concurrent.futures.Executor | str = "local",
+    executor: Where = "local",
     executor_options: Mapping[str, Any] | None = None,
     address: str | None = None,
     jobs: int | None = None,
@@ -66,24 +61,24 @@ def study(
         address=address,
         options=dict(executor_options or {}),
     )
-    options = {"executor": executor, "settings": settings, "seeds": text, "steps": steps}
-    options |= {"environments": _names_text(environments), "entries": _names_text(entries)}
-    options |= {"patience": patience, "retries": retries, "quiet": quiet}
-    done = _run(str(name), out=None if out is None else Path(out), **options)
-    _raise_failures(done)
+    done = _run(
+        str(name),
+        JobOptions(executor, settings, patience, retries, quiet),
+        out=None if out is None else Path(out),
+        seeds=text,
+        steps=steps,
+        environments=_names_text(environments),
+        entries=_names_text(entries),
+    )
+    raise_failures(done.folder, done.failed)
     return done.folder.path
 
 
-def show(name: str, *, executor_option: Sequence[str], **options: Any) -> None:
+def show(name: str, **options: Any) -> None:
     """Run and report, and print the scores; `options` are those of `study`."""
-    names = {field.name for field in dataclasses.fields(ExecutorSettings)} & options.keys()
-    settings = ExecutorSettings(
-        options=read_options("executor-option", executor_option),
-        **{name: options.pop(name) for name in names},
-    )
-    done = _run(name, settings=settings, **options)
+    done = _run(name, JobOptions.taken_from(options), **options)
     show_report(done.report)
-    _raise_failures(done)
+    raise_failures(done.folder, done.failed)
 
 
 class _Done(NamedTuple):
@@ -94,22 +89,14 @@ class _Done(NamedTuple):
 
 def _run(
     name: str,
+    where: JobOptions,
     *,
     out: Path | None,
-    executor: Executor | concurrent.futures.Executor | str,
-    settings: ExecutorSettings,
     seeds: str | None,
     steps: int | None,
     environments: str | None,
     entries: str | None,
-    patience: float,
-    retries: int,
-    quiet: bool,
 ) -> _Done:
-    check_number("patience", patience, low=1)
-    check_integer("retries", retries, low=0)
-    if isinstance(executor, Executor) and settings != ExecutorSettings():
-        raise ValueError("jobs, device and the like go with the name of an executor or with a pool")
     study, text, changes = load_study(name), study_text(name), {}
     if seeds is not None:
         changes["seeds"] = seeds
@@ -119,7 +106,7 @@ def _run(
     changes |= {key: names for key, names in parts.items() if names is not None}
     study = study.changed(seeds=None if seeds is None else read_seeds(seeds), steps=steps)
     study = study.restricted(**{key: read_names(key, names) for key, names in parts.items()})
-    executor = _made(executor, settings)
+    executor = where.make_executor()
     leave_the_gpu_to_the_jobs()
     path = out or Path("runs") / study.name
     check_folder(path, study)
@@ -127,23 +114,8 @@ def _run(
         source = name if name in shipped_studies() else "study.toml"
         folder = StudyFolder.prepare(path, study, source=source, text=text, changes=changes)
         executor.hold_lock(lock)
-        progress = StudyProgress(quiet=quiet)
-        runner = Runner(folder, executor, progress, patience=patience, retries=retries)
-        try:
-            failed = runner.run()
-        except KeyboardInterrupt:
-            raise KeyboardInterrupt("stopped; resume with the same command") from None
-        return _Done(folder, write_report(folder, quiet=quiet), failed)
-
-
-def _made(
-    executor: Executor | concurrent.futures.Executor | str, settings: ExecutorSettings
-) -> Executor:
-    if isinstance(executor, str):
-        return make_executor(executor, settings)
-    if isinstance(executor, concurrent.futures.Executor):
-        return FuturesExecutor(executor, settings)
-    return executor
+        failed = where.run(folder, executor)
+        return _Done(folder, write_report(folder, quiet=where.quiet), failed)
 
 
 def _seeds_text(seeds: int | Sequence[int]) -> str:
@@ -153,17 +125,3 @@ def _seeds_text(seeds: int | Sequence[int]) -> str:
 
 def _names_text(names: Sequence[str] | str | None) -> str | None:
     return names if isinstance(names, str) or names is None else ",".join(names)
-
-
-def _raise_failures(done: _Done) -> None:
-    """A `TrainingError` that lists all jobs that failed, and why."""
-    if not done.failed:
-        return
-    jobs = len(done.folder.study.jobs())
-    lines = [
-        f"  {state.job.name}, after {counted(state.attempts, 'attempt')}: {state.troubles[-1]}"
-        f" (see {done.folder.log_path(state.job)})"
-        for state in done.failed
-    ]
-    head = f"{len(done.failed)} of {jobs} jobs failed; the same command retries them:"
-    raise TrainingError("\n".join([head, *lines]))

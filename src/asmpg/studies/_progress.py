@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from asmpg._support.words import clock
-from asmpg.studies._study import Job
+from asmpg.studies._job_folder import Task
 from asmpg.studies.executors import Handle
 
 Status = Literal["waiting", "running", "finished", "failed"]
@@ -27,7 +27,7 @@ class JobState:
     `startup` is the time that all attempts together took until their first evaluation.
     """
 
-    job: Job
+    job: Task
     status: Status = "waiting"
     evaluations: int = 0
     #: Those from before this session, which say nothing about its speed.
@@ -45,19 +45,11 @@ class JobState:
     advanced: float = 0.0
 
     @property
-    def total(self) -> int:
-        """The number of evaluations in the whole job."""
-        return len(self.job.config.seeds) * len(self.job.config.evaluation_steps)
-
-    @property
     def share(self) -> float:
         """The share of the job that is done."""
-        return 1.0 if self.status == "finished" else min(1.0, self.evaluations / self.total)
-
-    @property
-    def work(self) -> float:
-        """The size of the job: environment steps of all its seeds."""
-        return float(self.job.config.steps * len(self.job.config.seeds))
+        if self.status == "finished":
+            return 1.0
+        return min(1.0, self.evaluations / self.job.evaluations)
 
     def spent(self, now: float) -> float:
         """Seconds so far, all attempts of this session together."""
@@ -67,7 +59,8 @@ class JobState:
 def share_done(states: Iterable[JobState]) -> float:
     """The share of all the work that is done."""
     states = list(states)
-    return sum(state.share * state.work for state in states) / sum(state.work for state in states)
+    done = sum(state.share * state.job.work for state in states)
+    return done / sum(state.job.work for state in states)
 
 
 def seconds_left(states: Sequence[JobState], now: float, slots: int) -> float | None:
@@ -80,7 +73,7 @@ def seconds_left(states: Sequence[JobState], now: float, slots: int) -> float | 
     known = [state for state in states if state.started and state.share >= _MEASURABLE]
     for state in known:
         entry = state.job.entry
-        work = (state.share - state.evaluations_before / state.total) * state.work
+        work = (state.share - state.evaluations_before / state.job.evaluations) * state.job.work
         spent[entry] = spent.get(entry, 0.0) + state.spent(now) - state.startup
         done[entry] = done.get(entry, 0.0) + work
     if not sum(done.values()):
@@ -92,7 +85,7 @@ def seconds_left(states: Sequence[JobState], now: float, slots: int) -> float | 
         if state.status in ("waiting", "running"):
             entry = state.job.entry
             rate = spent[entry] / done[entry] if done.get(entry) else overall
-            left.append((1 - state.share) * state.work * rate)
+            left.append((1 - state.share) * state.job.work * rate)
             if state.status == "waiting":
                 left[-1] += startup
             elif not state.started:

@@ -4,14 +4,14 @@ import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from asmpg._support.errors import CheckpointError
 from asmpg._support.machine import machine, versions
 from asmpg._support.remote import LOST
 from asmpg.environments import Box
+from asmpg.studies._job_folder import JobFolder, Task, write_text
 from asmpg.studies._progress import JobState, Status, StudyProgress
-from asmpg.studies._study import Job
-from asmpg.studies._study_folder import StudyFolder, write_text
 from asmpg.studies.executors import Executor
 
 #: Seconds between two records of the session.
@@ -25,17 +25,17 @@ _MOST_LOSSES = 20
 
 
 class Runner:
-    """Runs what is missing of a study.
+    """Runs what is missing of a study, or of another folder with jobs.
 
     A job that makes no progress for `patience` seconds is killed. One that was killed, or died, is
     retried from its checkpoints, `retries` times at most; then it has failed, and the others
-    continue. Attempts that were lost with their machine do not count. All state is in the study's
+    continue. Attempts that were lost with their machine do not count. All state is in the
     folder, so that the runner itself may die at any time.
     """
 
     def __init__(
         self,
-        folder: StudyFolder,
+        folder: JobFolder[Any],
         executor: Executor,
         progress: StudyProgress,
         *,
@@ -47,7 +47,7 @@ class Runner:
         self._progress = progress
         self._patience = patience
         self._retries = retries
-        self.states = [self._initial_state(job) for job in folder.study.jobs()]
+        self.states = [self._initial_state(job) for job in folder.jobs()]
         self._queue = longest_first([s for s in self.states if s.status == "waiting"])
         self._began = time.time()
         self._record_path = _new_record(folder.path / "sessions")
@@ -74,7 +74,7 @@ class Runner:
             self._progress.end()
         return [state for state in self.states if state.status == "failed"]
 
-    def _initial_state(self, job: Job) -> JobState:
+    def _initial_state(self, job: Task) -> JobState:
         done = self._folder.evaluations(job)
         try:
             status = "finished" if self._folder.finished(job) else "waiting"
@@ -145,7 +145,7 @@ class Runner:
         if status == "finished":
             self._progress.finished(state)
 
-    def _reason(self, job: Job, code: int) -> str:
+    def _reason(self, job: Task, code: int) -> str:
         """How the job ended, with the last line of its log."""
         log = self._folder.log_path(job)
         lines = log.read_text(errors="replace").split("\n") if log.exists() else []
@@ -201,7 +201,7 @@ def longest_first(states: Sequence[JobState]) -> list[JobState]:
 
     def effort(state: JobState) -> tuple[float, bool, bool]:
         interface = state.job.config.resolve().interface
-        return state.work, interface.on_host, isinstance(interface.observation_space, Box)
+        return state.job.work, interface.on_host, isinstance(interface.observation_space, Box)
 
     return sorted(states, key=effort, reverse=True)
 

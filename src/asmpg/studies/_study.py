@@ -18,6 +18,7 @@ class WrongKeyError(ValueError):
     def __init__(self, key: tuple[str, ...], message: str):
         super().__init__(f"{'.'.join(key)} {message}")
         self.key = key
+        self.message = message
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,6 +70,14 @@ class Job:
     environment: str
     entry: str
     config: RunConfig
+
+    @property
+    def evaluations(self) -> int:
+        return len(self.config.seeds) * len(self.config.evaluation_steps)
+
+    @property
+    def work(self) -> float:
+        return float(self.config.steps * len(self.config.seeds))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,7 +134,7 @@ class Study:
         groups = [self.seeds[begin : begin + size] for begin in range(0, len(self.seeds), size)]
         return [
             Job(
-                f"{_folder_name(environment)}/{entry.name}"
+                f"{folder_name(environment)}/{entry.name}"
                 + (f"/{seeds[0]}" if self.seeds_per_job else ""),
                 environment,
                 entry.name,
@@ -201,6 +210,6 @@ def _only(table: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     return {name: value for name, value in table.items() if name in names}
 
 
-def _folder_name(environment: str) -> str:
+def folder_name(environment: str) -> str:
     """A name as it is; the path of a file without its slashes."""
     return re.sub(r"[/\\:]+", "-", environment).strip("-")

@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Callable, Mapping
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from asmpg._support.files import check_depth, one_line, read_text
 from asmpg.interop import is_on_host
@@ -17,6 +17,8 @@ from asmpg.methods import PRESETS
 from asmpg.studies._study import Entry, Study, WrongKeyError
 from asmpg.studies._study_tables import read_imports, read_study
 from asmpg.training import build_program
+
+Made = TypeVar("Made")
 
 
 def shipped_studies() -> list[str]:
@@ -50,6 +52,23 @@ def parse_study(
     text: str, *, name: str, check: Callable[[Study], None], trust: bool = False
 ) -> Study:
     """The study in `text`, which is in the file `name`, if `check` does not raise."""
+
+    def read(tables: Mapping[str, Any]) -> Study:
+        study = read_study(tables, name=Path(name).stem)
+        check(study)
+        return study
+
+    return parse_tables(text, read, name=name, trust=trust)
+
+
+def parse_tables(
+    text: str, read: Callable[[Mapping[str, Any]], Made], *, name: str, trust: bool = False
+) -> Made:
+    """What `read` makes of the tables in `text`, which is in the file `name`.
+
+    The modules that the tables name in `imports` are imported. Where that or `read` raises a
+    `WrongKeyError`, a `ValueError` names the line.
+    """
     try:
         tables = tomllib.loads(text)
         check_depth(tables)
@@ -58,13 +77,11 @@ def parse_study(
         raise ValueError(f"{name} is not a TOML file: {reason}") from None
     try:
         import_modules(tables, trust=trust)
-        study = read_study(tables, name=Path(name).stem)
-        check(study)
+        return read(tables)
     except WrongKeyError as error:
         line = _line_of(text, error.key)
         where = f"{name}, line {line}" if line else name
         raise ValueError(f"{where}: {one_line(error)}") from None
-    return study
 
 
 def check_study(study: Study) -> None:

@@ -24,7 +24,7 @@ _ENTRY_KEYS = tuple(field.name for field in dataclasses.fields(Entry) if field.n
 
 def read_study(tables: Mapping[str, Any], *, name: str) -> Study:
     """The study in `tables`, or a `WrongKeyError`; it is called `name` unless they name it."""
-    _check_keys((), tables, _STUDY_KEYS)
+    check_keys((), tables, _STUDY_KEYS)
     return Study(
         name=_name(("name",), tables.get("name", name)),
         description=_text(("description",), tables.get("description", "")),
@@ -56,7 +56,7 @@ def _settings(table_key: tuple[str, ...], table: Mapping[str, Any]) -> dict[str,
     """The keys with a default, of a study or of an entry, that are given."""
     given: dict[str, Any] = {}
     for key in table.keys() & {*_NUMBERS, "seeds_per_job"}:
-        given[key] = _checked((*table_key, key), check_integer, table[key], low=1)
+        given[key] = checked((*table_key, key), check_integer, table[key], low=1)
     if "greedy" in table:
         if not isinstance(table["greedy"], bool):
             raise WrongKeyError(
@@ -65,7 +65,7 @@ def _settings(table_key: tuple[str, ...], table: Mapping[str, Any]) -> dict[str,
         given["greedy"] = table["greedy"]
     if "scores" in table:
         accepted = typing.get_args(Scores)
-        given["scores"] = _checked(("scores",), check_one_of, table["scores"], accepted)
+        given["scores"] = checked(("scores",), check_one_of, table["scores"], accepted)
     return given
 
 
@@ -78,7 +78,7 @@ def _environments(tables: Mapping[str, Any]) -> tuple[str, ...]:
             is_pomdp_file(name) or (re.fullmatch(_ID, name) and is_on_host(name))
         )
         if not known:
-            _checked(("environments",), check_one_of, name, registered_names())
+            checked(("environments",), check_one_of, name, registered_names())
     if len(set(given)) < len(given):
         raise WrongKeyError(("environments",), f"must be different, got {', '.join(given)}")
     return tuple(given)
@@ -86,32 +86,32 @@ def _environments(tables: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _environment_options(tables: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     key = "environment_options"
-    given = _table((key,), tables.get(key, {}))
-    _check_keys((key,), given, _environments(tables))
-    return {name: _table((key, name), options) for name, options in given.items()}
+    given = read_table((key,), tables.get(key, {}))
+    check_keys((key,), given, _environments(tables))
+    return {name: read_table((key, name), options) for name, options in given.items()}
 
 
 def _environment_steps(tables: Mapping[str, Any]) -> dict[str, int]:
     key = "environment_steps"
-    given = _table((key,), tables.get(key, {}))
-    _check_keys((key,), given, _environments(tables))
+    given = read_table((key,), tables.get(key, {}))
+    check_keys((key,), given, _environments(tables))
     return {
-        name: _checked((key, name), check_integer, steps, low=1) for name, steps in given.items()
+        name: checked((key, name), check_integer, steps, low=1) for name, steps in given.items()
     }
 
 
 def _published(tables: Mapping[str, Any]) -> tuple[Published, ...]:
-    given = _table(("published",), tables.get("published", {}))
+    given = read_table(("published",), tables.get("published", {}))
     environments = _environments(tables)
     found = []
     for name, own in given.items():
         table_key = ("published", name)
-        table = _table(table_key, own)
-        _check_keys(table_key, table, ("label", "source", "values"))
-        values = _table((*table_key, "values"), table.get("values", {}))
-        _check_keys((*table_key, "values"), values, environments)
+        table = read_table(table_key, own)
+        check_keys(table_key, table, ("label", "source", "values"))
+        values = read_table((*table_key, "values"), table.get("values", {}))
+        check_keys((*table_key, "values"), values, environments)
         numbers = {
-            environment: float(_checked((*table_key, "values", environment), check_number, value))
+            environment: float(checked((*table_key, "values", environment), check_number, value))
             for environment, value in values.items()
         }
         label, source = (
@@ -123,31 +123,31 @@ def _published(tables: Mapping[str, Any]) -> tuple[Published, ...]:
 
 
 def _claims(tables: Mapping[str, Any]) -> tuple[Claim, ...]:
-    given = _table(("claims",), tables.get("claims", {}))
-    names = tuple(_table(("entries",), tables.get("entries", {})))
+    given = read_table(("claims",), tables.get("claims", {}))
+    names = tuple(read_table(("entries",), tables.get("entries", {})))
     found = []
     for name, own in given.items():
         table_key = ("claims", name)
-        table = _table(table_key, own)
-        _check_keys(table_key, table, ("label", "ours", "theirs"))
-        ours = _checked((*table_key, "ours"), check_one_of, table.get("ours"), names)
+        table = read_table(table_key, own)
+        check_keys(table_key, table, ("label", "ours", "theirs"))
+        ours = checked((*table_key, "ours"), check_one_of, table.get("ours"), names)
         theirs = table.get("theirs")
         if not isinstance(theirs, list | tuple) or not theirs:
             key = (*table_key, "theirs")
             raise WrongKeyError(key, f"must be a list of entries, got {theirs!r}")
         for entry in theirs:
             others = tuple(each for each in names if each != ours)
-            _checked((*table_key, "theirs"), check_one_of, entry, others)
+            checked((*table_key, "theirs"), check_one_of, entry, others)
         label = _text((*table_key, "label"), table.get("label", name))
         found.append(Claim(_name(table_key, name), label, ours, tuple(theirs)))
     return tuple(found)
 
 
 def _entries(tables: Mapping[str, Any]) -> tuple[Entry, ...]:
-    given = _table(("entries",), tables.get("entries", {}))
+    given = read_table(("entries",), tables.get("entries", {}))
     if not given:
         raise WrongKeyError(("entries",), "must have at least one table, say [entries.asmpg]")
-    entries = tuple(_entry(name, _table(("entries", name), own)) for name, own in given.items())
+    entries = tuple(_entry(name, read_table(("entries", name), own)) for name, own in given.items())
     labels = [entry.label for entry in entries]
     for entry in entries:
         if labels.count(entry.label) > 1:
@@ -158,14 +158,14 @@ def _entries(tables: Mapping[str, Any]) -> tuple[Entry, ...]:
 
 def _entry(name: str, table: Mapping[str, Any]) -> Entry:
     table_key = ("entries", name)
-    _check_keys(table_key, table, _ENTRY_KEYS)
+    check_keys(table_key, table, _ENTRY_KEYS)
     return Entry(
         name=_name(table_key, name),
         label=_text((*table_key, "label"), table.get("label", name)),
-        method=_checked(
+        method=checked(
             (*table_key, "method"), check_one_of, table.get("method", name), tuple(PRESETS)
         ),
-        options=_table((*table_key, "options"), table.get("options", {})),
+        options=read_table((*table_key, "options"), table.get("options", {})),
         **_settings(table_key, table),
     )
 
@@ -188,13 +188,14 @@ def _seeds(
         raise WrongKeyError((key,), f"{accepted}, got {given!r}") from None
 
 
-def _check_keys(table_key: tuple[str, ...], table: Mapping[str, Any], accepted: Any) -> None:
+def check_keys(table_key: tuple[str, ...], table: Mapping[str, Any], accepted: Any) -> None:
+    """A `WrongKeyError` if `table` has a key that is not `accepted`."""
     for key in table:
         if key not in accepted:
             raise WrongKeyError((*table_key, key), f"is not known; accepted: {', '.join(accepted)}")
 
 
-def _checked(key: tuple[str, ...], check: Any, value: Any, *accepted: Any, **limits: Any) -> Any:
+def checked(key: tuple[str, ...], check: Any, value: Any, *accepted: Any, **limits: Any) -> Any:
     """Run one of `asmpg._support.checks`, and name the key in front of what it says."""
     try:
         return check("", value, *accepted, **limits)
@@ -202,7 +203,8 @@ def _checked(key: tuple[str, ...], check: Any, value: Any, *accepted: Any, **lim
         raise WrongKeyError(key, str(error).strip()) from None
 
 
-def _table(key: tuple[str, ...], value: Any) -> dict[str, Any]:
+def read_table(key: tuple[str, ...], value: Any) -> dict[str, Any]:
+    """`value` if it is a table, else a `WrongKeyError`."""
     if not isinstance(value, Mapping):
         raise WrongKeyError(key, f"must be a table, got {value!r}")
     return dict(value)

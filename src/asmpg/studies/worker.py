@@ -1,4 +1,4 @@
-"""One job of a study in its own process: `python -m asmpg.studies.worker FOLDER JOB`.
+"""One job of a study or a sweep in its own process: `python -m asmpg.studies.worker FOLDER JOB`.
 
 Exits with 0 when the run is complete, with 2 when another attempt would fail in the same way, with
 75 when another process has the run. Without a job, it only says whether jobs could run here.
@@ -11,6 +11,10 @@ import sys
 import threading
 import traceback
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from asmpg.studies._job_folder import JobFolder
 
 
 def main() -> int:
@@ -46,16 +50,10 @@ def _train(path: Path, name: str) -> int:
     from asmpg._support.errors import TrainingError
     from asmpg._support.locks import FolderInUseError
     from asmpg._support.remote import LOST
-    from asmpg.studies._study_folder import StudyFolder, write_best_scores
-    from asmpg.training import train
 
     try:
-        # Whoever started this runs the study, and so trusts the modules that it names.
-        folder = StudyFolder(path, trust=True)
-        job = next(job for job in folder.study.jobs() if job.name == name)
-        run = folder.run_path(job)
-        train(job.config, run, resume=(run / "config.json").exists())
-        write_best_scores(folder, job)
+        folder = _open(path)
+        folder.run(next(job for job in folder.jobs() if job.name == name))
     except FolderInUseError as error:
         print(error)
         return LOST
@@ -67,13 +65,22 @@ def _train(path: Path, name: str) -> int:
     return 0
 
 
+def _open(path: Path) -> "JobFolder[Any]":
+    """The folder of a study or of a sweep. Whoever started this trusts the modules it names."""
+    if (path / "sweep.toml").is_file():
+        from asmpg.sweeps import SweepFolder
+
+        return SweepFolder(path, trust=True)
+    from asmpg.studies._study_folder import StudyFolder
+
+    return StudyFolder(path, trust=True)
+
+
 def _check(path: Path, *, gpu: bool) -> int:
     import jax
 
-    from asmpg.studies._study_folder import StudyFolder
-
     try:
-        StudyFolder(path, trust=True)
+        _open(path)
         if gpu and jax.default_backend() == "cpu":
             raise ValueError("jax finds no GPU")
     except (ValueError, ImportError, RuntimeError) as error:

@@ -14,7 +14,7 @@ import numpy as np
 from asmpg._support.checks import check_integer, shown
 from asmpg._support.compile_cache import use_compile_cache
 from asmpg._support.devices import current_device, on_device
-from asmpg._support.errors import TrainingError
+from asmpg._support.errors import NotFiniteError, TrainingError
 from asmpg._support.interrupts import deferred_interrupt, worker_threads
 from asmpg._support.machine import available_cores
 from asmpg.interop import ResolvedEnvironment
@@ -120,11 +120,13 @@ def train_together(
     callbacks: Iterable[Callback] = (),
     starts: Mapping[int, SeedState] | None = None,
     checkpoint_every: int | None = None,
+    until: int | None = None,
 ) -> list[TrainingResult]:
     """Train runs side by side that share their environment, and all of their methods but numbers.
 
     They are one compiled program. The callbacks hear of all of them. A seed that is among `starts`
-    begins there, not with a fresh policy.
+    begins there, not with a fresh policy. Seeds rest after their first evaluation at `until` steps
+    or more, and can be resumed: schedules follow the `steps` of the configuration all the same.
     """
     if checkpoint_every is not None:
         check_integer("checkpoint_every", checkpoint_every, low=1)
@@ -139,7 +141,9 @@ def train_together(
             if folder:
                 locks.enter_context(folder.locked())
             rule = StopRule(recorded, score_of(resolved.environment))
-            runs.append(_Run.restored(recorded, program, folder, callbacks, starts or {}, rule))
+            runs.append(
+                _Run.restored(recorded, program, folder, callbacks, starts or {}, rule, until)
+            )
         if any(not run.finished for run in runs):
             _train(runs, resolved, checkpoint_every)
         return [run.result() for run in runs]
@@ -157,6 +161,8 @@ class _Run:
     writer: MetricsWriter | None
     listeners: Callbacks
     rule: StopRule
+    #: How many steps seeds take this time.
+    until: int
     #: Whether a callback has asked to stop.
     stopped: bool = False
 
@@ -169,6 +175,7 @@ class _Run:
         callbacks: Iterable[Callback],
         starts: Mapping[int, SeedState],
         rule: StopRule,
+        until: int | None,
     ) -> "_Run":
         saved, rows = folder.restore(seed_shapes(program)) if folder else ({}, [])
         for seed, state in starts.items():
@@ -182,14 +189,20 @@ class _Run:
             status = dataclasses.replace(known.status, stopped=rule.after(row))
             saved[int(row["seed"])] = dataclasses.replace(known, status=status)
         writer = folder.writer(rows) if folder else None
-        return cls(config, program, folder, saved, rows, writer, Callbacks(callbacks), rule)
+        listeners = Callbacks(callbacks)
+        until = config.steps if until is None else until
+        return cls(config, program, folder, saved, rows, writer, listeners, rule, until)
 
     @property
     def finished(self) -> bool:
         return all(
-            seed in self.saved and self.config.finished(self.saved[seed].status)
-            for seed in self.config.seeds
+            seed in self.saved and self.rests(self.saved[seed].status) for seed in self.config.seeds
         )
+
+    def rests(self, status: SeedStatus) -> bool:
+        """Whether a seed takes no further step this time."""
+        there = status.evaluations > 0 and status.steps >= self.until
+        return there or self.config.finished(status)
 
     def record(self, rows: Sequence[Row]) -> None:
         """Write evaluations down and make them known."""
@@ -314,12 +327,9 @@ class _Loop:
         """Whether a callback has asked to stop: all runs then do."""
         return any(run.stopped for run in self.runs)
 
-    def _config(self, seat: Seat) -> RunConfig:
-        return self.runs[seat.run].config
-
     def _unfinished(self, batch: SeedBatch) -> bool:
         return any(
-            not self._config(seat).finished(status)
+            not self.runs[seat.run].rests(status)
             for seat, status in zip(batch.seats, batch.statuses, strict=True)
         )
 
@@ -332,10 +342,10 @@ class _Loop:
 
     def _target(self, seat: Seat, status: SeedStatus) -> int:
         """Where the next evaluation is due. A seed that has had its last takes no further step."""
-        config = self._config(seat)
-        if status.evaluations == 0 or config.finished(status):
+        run = self.runs[seat.run]
+        if status.evaluations == 0 or run.rests(status):
             return 0
-        return config.evaluation_after(status.steps)
+        return run.config.evaluation_after(status.steps)
 
     def _finish_chunk(self, batch: SeedBatch, future: Future[Chunk]) -> TrainingError | None:
         try:
@@ -351,14 +361,15 @@ class _Loop:
         for seat, row, finite in zip(batch.seats, rows, chunk.finite, strict=True):
             program = self.runs[seat.run].program
             if not (finite and math.isfinite(row[f"{program.objective}_return"])):
-                return TrainingError(
+                return NotFiniteError(
                     f"{program.interface.name}, seed {row['seed']}: a reward, an "
                     f"observation or a gradient was not a finite number, or an action mask allowed "
-                    f"nothing, by step {row['steps']}"
+                    f"nothing, by step {row['steps']}",
+                    seat.run,
                 )
         before, after = batch.statuses, list(batch.statuses)
         active = [
-            not self._config(seat).finished(status)
+            not self.runs[seat.run].rests(status)
             for seat, status in zip(batch.seats, before, strict=True)
         ]
         for number, run in enumerate(self.runs):

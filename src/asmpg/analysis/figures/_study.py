@@ -1,7 +1,7 @@
 """The figures of a study: what there is, and drawing all of them."""
 
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -35,7 +35,7 @@ class Picture(NamedTuple):
 
 
 class StudyFigure(NamedTuple):
-    """A figure of a study; `draw` takes the number of panels side by side."""
+    """A figure of a study or a sweep; `draw` takes the number of panels side by side."""
 
     name: str
     title: str
@@ -45,10 +45,15 @@ class StudyFigure(NamedTuple):
 
 def draw_figures(results: Results, summary: Summary, folder: Path) -> list[Picture]:
     """Draw every figure that the results allow into `folder`, as PNG and SVG."""
+    return draw_pictures(figures(results, summary), folder)
+
+
+def draw_pictures(figures: Sequence[StudyFigure], folder: Path) -> list[Picture]:
+    """Draw `figures` into `folder`, as PNG and SVG, for wide and for narrow screens."""
     if importlib.util.find_spec("matplotlib") is None:
         raise ImportError("figures need matplotlib: pip install matplotlib")
     pictures = []
-    for name, title, caption, draw in figures(results, summary):
+    for name, title, caption, draw in figures:
         paths = tuple(save(draw(_WIDE), folder, name))
         narrow = save_svg(draw(_NARROW), folder / f"{name}-narrow.svg")
         pictures.append(Picture(name, title, caption, paths, narrow))

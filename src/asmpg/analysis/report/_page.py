@@ -32,7 +32,7 @@ def page(
             _head(folder, results),
             _answer(results, answer(results, summary)),
             claims_section(results),
-            _figures(pictures),
+            figures_section(pictures),
             machine_section(median_machines(folder, results)),
             _table(results, summary),
             _configurations(folder),
@@ -40,6 +40,11 @@ def page(
             _reproduce(folder),
         )
     )
+    return document(title, body)
+
+
+def document(title: str, body: str) -> str:
+    """A page that needs no other file, in the style of all reports."""
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -124,7 +129,8 @@ def _answer(results: Results, found: Answer) -> str:
     return f"<section id='answer'>{''.join(parts)}</section>"
 
 
-def _figures(pictures: Sequence[Picture]) -> str:
+def figures_section(pictures: Sequence[Picture]) -> str:
+    """The pictures with their captions."""
     shown = "".join(
         f"<figure id='{text(each.name)}'><h3>{text(each.title)}</h3>"
         f"{picture(each.paths[-1], each.narrow, each.title)}"
@@ -257,9 +263,14 @@ def _configurations(folder: StudyFolder) -> str:
 def _provenance(folder: StudyFolder, results: Results) -> str:
     """Versions, machines and times of all sessions, and the time each run took."""
     sessions = folder.sessions()
-    parts = [f"<h3>Sessions</h3>{''.join(map(_session, sessions))}" if sessions else ""]
+    parts = [sessions_part(sessions)]
     parts.append(f"<h3>Runs</h3>{_runs(folder, results, sessions)}")
     return f"<section id='provenance'><h2>Versions, machine and time</h2>{''.join(parts)}</section>"
+
+
+def sessions_part(sessions: Sequence[dict[str, Any]]) -> str:
+    """When, where and with which versions jobs ran."""
+    return f"<h3>Sessions</h3>{''.join(map(_session, sessions))}" if sessions else ""
 
 
 def _session(session: dict[str, Any]) -> str:

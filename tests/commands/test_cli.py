@@ -357,7 +357,7 @@ def test_a_missing_tensorboard_is_named(capsys, tmp_path, monkeypatch):
         ("show nowhere --history 1", "history must be 0, or an integer in"),
         ("show nowhere --tolerance 2", "tolerance must be a number in"),
         ("run CheeseMaze", "run"),
-        ("", "train, evaluate, plot, show, study, report, envs"),
+        ("", "train, evaluate, plot, show, study, sweep, report, envs"),
     ],
 )
 def test_wrong_usage_is_one_line_and_leaves_nothing(

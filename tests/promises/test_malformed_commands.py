@@ -33,6 +33,15 @@ steps = 1000
 options = {{ num_states = {num_states}, policy = "tabular" }}
 """
 
+_SWEEP = """
+environments = ["CheeseMaze"]
+method = "asmpg"
+seeds = 1
+steps = 1000
+[options.num_states]
+values = [2, 3]
+"""
+
 VALID = {
     "train": (
         ["CheeseMaze"],
@@ -102,6 +111,10 @@ VALID = {
             "--retries": "1",
             "--quiet": None,
         },
+    ),
+    "sweep": (
+        ["sweep.toml"],
+        {"--out": "new", "--executor": "local", "--jobs": "1", "--device": "cpu", "--quiet": None},
     ),
     "report": (["run"], {"--trust": None}),
     "envs": (["CheeseMaze"], {"--json": None, "--recompute": None}),
@@ -224,6 +237,7 @@ NASTY = [
     "damaged",
     "text.txt",
     "study.toml",
+    "sweep.toml",
     "deep.toml",
     "wrong.toml",
     "foreign.toml",
@@ -302,6 +316,7 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "text.txt").write_text("text")
     study = {"environment": "CheeseMaze", "num_states": 2}
     (tmp_path / "study.toml").write_text(_STUDY.format(**study))
+    (tmp_path / "sweep.toml").write_text(_SWEEP)
     (tmp_path / "wrong.toml").write_text(_STUDY.format(**study | {"num_states": "9" * 30}))
     (tmp_path / "deep.toml").write_text(f"seeds = {'[' * 3000}")
     (tmp_path / "foreign.toml").write_text(_STUDY.format(**study | {"environment": _FOREIGN}))
@@ -324,6 +339,7 @@ def _quick(monkeypatch):
     values = Yardsticks(*(Yardstick(0.5, 0.9, value) for value in (0.01, 0.1, 0.12, 0.23, 0.25)))
     monkeypatch.setattr("asmpg.commands.train.train", build)
     monkeypatch.setattr("asmpg.commands.study.study_lock", refuse)
+    monkeypatch.setattr("asmpg.commands.sweep.study_lock", refuse)
     monkeypatch.setattr("asmpg.analysis.check._check.play_at_random", refuse)
     monkeypatch.setattr("asmpg.commands.verify.show", lambda **_: True)
     monkeypatch.setattr("asmpg.commands.solve.value_bounds", refuse)

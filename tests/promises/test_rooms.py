@@ -26,6 +26,7 @@ ROOMS = (
     "distillation",
     "studies",
     "analysis",
+    "sweeps",
     "commands",
     "cli",
     "__main__",

@@ -51,7 +51,9 @@ def swept(tmp_path_factory, _one_program):
 def test_a_trial_that_diverges_is_left_behind_by_those_beside_it(swept):
     _, found = swept
     assert found.statuses.count("finished") == 1
-    assert [each.trial.options["learning_rate"] for each in found.results if each.failure] == [3.4e38]
+    assert [each.trial.options["learning_rate"] for each in found.results if each.failure] == [
+        3.4e38
+    ]
     assert "not a finite number" in found.results[2].failure
 
 

@@ -75,7 +75,7 @@ def test_a_part_can_be_run_from_the_command_line(tmp_path, monkeypatch):
             return []
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("asmpg.commands.study.Runner", Recorder)
+    monkeypatch.setattr("asmpg.commands._jobs.Runner", Recorder)
     monkeypatch.setattr("asmpg.commands.study.write_report", lambda *_, **__: None)
     monkeypatch.setattr("asmpg.commands.study.show_report", lambda *_: None)
     cli.main(["study", "methods", "--environments", "Cheese*,MachineRepair", "--entries", "a*-ppo"])

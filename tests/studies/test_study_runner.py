@@ -271,7 +271,7 @@ def test_an_update_that_spans_evaluations_counts_for_all_of_them(tmp_path):
 
 
 def test_two_runners_do_not_meet(tmp_path, monkeypatch):
-    monkeypatch.setattr("asmpg.studies._study_folder._EXIT_SECONDS", 0.2)
+    monkeypatch.setattr("asmpg.studies._job_folder._EXIT_SECONDS", 0.2)
     with study_lock(tmp_path), pytest.raises(ValueError, match="in use by another"):  # noqa: SIM117
         with study_lock(tmp_path):
             pass

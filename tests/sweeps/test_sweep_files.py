@@ -59,6 +59,7 @@ def test_ranges(given, range_, grid):
     text = SWEEP.split("[options.learning_rate]")[0] + f"[options.learning_rate]\n{given}\n"
     [found] = parse_sweep(text, name="my.toml").dimensions.values()
     assert found == range_
+    assert isinstance(found, Range)
     assert found.grid() == grid
     generator = np.random.default_rng(0)
     drawn = [found.draw(generator) for _ in range(300)]

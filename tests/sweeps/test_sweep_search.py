@@ -1,6 +1,7 @@
 """Which trials are run, how far, together with which, and what is left of it after a kill."""
 
 import csv
+import importlib.machinery
 import itertools
 import json
 import math
@@ -230,7 +231,7 @@ class FakeOptuna(types.ModuleType):
 @pytest.fixture
 def optuna(monkeypatch):
     fake = FakeOptuna()
-    fake.__spec__ = types.SimpleNamespace()
+    fake.__spec__ = importlib.machinery.ModuleSpec("optuna", None)
     monkeypatch.setitem(sys.modules, "optuna", fake)
     return fake
 

@@ -312,7 +312,7 @@ class Study:
     """Those to run, by name or by pattern; all if left out."""
     quiet: _Quiet = False
     no_compile_cache: _NoCompileCache = False
-    where: OmitArgPrefixes[_JobOptions] = _JobOptions()
+    running: OmitArgPrefixes[_JobOptions] = _JobOptions()
     """Where runs take place, and what becomes of those that fail."""
 
 
@@ -330,7 +330,7 @@ class Sweep:
     """Folder of the sweep; runs/NAME if left out."""
     quiet: _Quiet = False
     no_compile_cache: _NoCompileCache = False
-    where: OmitArgPrefixes[_JobOptions] = _JobOptions()
+    running: OmitArgPrefixes[_JobOptions] = _JobOptions()
     """Where runs take place, and what becomes of those that fail."""
 
 

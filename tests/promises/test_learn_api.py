@@ -262,10 +262,12 @@ def test_every_command_is_a_function_of_the_same_name():
         function = getattr(asmpg, name)
         assert callable(function), name
         assert function.__doc__, name
-        if name == "study":
-            # NAME=VALUE, one at a time, and what the command line itself sees to.
-            only_typed = {"executor_option", "no_compile_cache"}
-            options = {*inspect.signature(command).parameters} - only_typed | {"executor_options"}
+        if name in ("study", "sweep"):
+            # A group, NAME=VALUE, one at a time, and what the command line itself sees to.
+            only_typed = {"running", "executor_option", "no_compile_cache"}
+            options = {*inspect.signature(command).parameters}
+            options |= {*inspect.signature(type(command.running)).parameters}
+            options = options - only_typed | {"executor_options"}
             assert options == {*inspect.signature(function).parameters}
 
 

@@ -52,12 +52,11 @@ def test_the_blocks_of_a_page_run_in_their_order(page, tmp_path, monkeypatch):
     ("page", "measure", "least"),
     [
         ("docs/index.md", "exact_reward_per_step", 0.2),
-        pytest.param(
-            "docs/your-environment.md", "undiscounted_return", 0.9, marks=pytest.mark.long
-        ),
+        ("docs/your-environment.md", "undiscounted_return", 0.9),
     ],
 )
 @pytest.mark.usefixtures("as_user")
+@pytest.mark.long
 @pytest.mark.long_running
 def test_what_a_reader_trains_first_is_learned_whatever_the_seed(page, measure, least):
     block = _first_training(ROOT / page)

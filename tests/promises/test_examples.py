@@ -23,8 +23,14 @@ SHORT = {
 }
 
 
+#: What they do is done by the other examples, or by tests of its own.
+_LONG = ("compare_methods", "picture_of_a_memory")
+
+
 @pytest.mark.usefixtures("as_user")
-@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.long] * (name in _LONG)) for name in SHORT]
+)
 def test_an_example_runs(name, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")

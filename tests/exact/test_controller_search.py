@@ -89,3 +89,12 @@ def test_deterministic_controllers_draw_nothing_at_random(maze):
         assert set(np.unique(np.exp(table))) == {0.0, 1.0}
     with pytest.raises(ValueError, match="graph must be given for a deterministic controller"):
         solve_controller(model, num_states=4, discount=0.95, deterministic=True)
+
+
+def test_a_machine_has_what_the_search_did_not_look_at():
+    """Tiger's search follows one side only, since both are alike; eight states are optimal."""
+    model = asmpg.read_pomdp("tiger-alt-start.pomdp").finite()
+    bounds = value_bounds(model, discount=0.95, seconds=600, max_trials=16)
+    graphs = policy_graphs(model, discount=0.95, bounds=bounds, sizes=(5, 8), seconds=600)
+    assert graphs[8].value == pytest.approx(3.7702, abs=1e-3)
+    assert graphs[5].value == pytest.approx(3.2992, abs=1e-3)

@@ -21,6 +21,8 @@ _TOLERANCE = 1e-5
 _DROPPED, _BEARABLE = 0.1, 0.01
 #: In graphs of at most so many states, so many states are tried before one is dropped.
 _FEW, _TRIED = 24, 8
+#: As many plans, and pairs of a plan and a latent state, may make a graph.
+_MOST_PLANS, _MOST_PAIRS = 600, 30_000
 #: States with a smaller share of all visits are dropped at once, the most that is bearable.
 _RARELY = (1e-3, 1e-4, 1e-6)
 
@@ -49,7 +51,45 @@ class EvaluatedGraph:
 
 
 def graph_of(process: SparseProcess, bounds: ValueBounds) -> EvaluatedGraph:
-    """The vectors of the lower bound as a graph: each goes on with the best one where it leads.
+    """The lower bound as a graph, of its vectors or of its plans, whichever is worth more.
+
+    Vectors that are best at some belief make a small graph; plans, where there are not too many of
+    them, make one that is worth what the bound says, whatever beliefs the search has not seen.
+    """
+    graphs = [_graph_of_vectors(process, bounds), _graph_of_plans(process, bounds)]
+    return max((graph for graph in graphs if graph is not None), key=_value)
+
+
+def _graph_of_plans(process: SparseProcess, bounds: ValueBounds) -> EvaluatedGraph | None:
+    """The plans that the best ones at the start lead to; `None` where they are too many."""
+    best = (process.starts @ bounds.vectors.T).argmax(axis=1)
+    first = [bounds.numbers[vector] for vector in best]
+    number = {plan: place for place, plan in enumerate(dict.fromkeys(first))}
+    found = list(number)
+    for plan in found:
+        for following in bounds.plans[plan].successor.tolist():
+            if following not in number:
+                number[following] = len(found)
+                found.append(following)
+        if len(found) > _MOST_PLANS or len(found) * process.num_states > _MOST_PAIRS:
+            return None
+    successor = [[number[each] for each in bounds.plans[plan].successor.tolist()] for plan in found]
+    return improved(
+        process,
+        evaluated(
+            process,
+            PolicyGraph(
+                np.array([bounds.plans[plan].action for plan in found]),
+                np.array(successor),
+                np.array([number[plan] for plan in first]),
+            ),
+        ),
+        rounds=4,
+    )
+
+
+def _graph_of_vectors(process: SparseProcess, bounds: ValueBounds) -> EvaluatedGraph:
+    """Each vector goes on with the best one where it leads.
 
     Where a vector leads is judged by the mean of the beliefs at which it is the best.
     """

@@ -10,6 +10,7 @@ from asmpg.environments import random_episode
 from asmpg.environments.drawing import text
 from asmpg.environments.pomdp_files import PomdpEnvironment
 from asmpg.interop import is_on_host, resolve
+from asmpg.runs import RunConfig
 
 TEXT = """
 discount: 0.9
@@ -146,3 +147,19 @@ def test_a_file_that_is_not_there():
         ValueError, match=r"path must be a POMDP file or one of 4x3_nont.*no file x"
     ):
         asmpg.make("x.pomdp")
+
+
+def test_a_file_is_scored_with_its_own_discount(path):
+    env = asmpg.make(str(path))
+    assert env.score == "discounted_return"
+    assert asmpg.make("CheeseMaze").discount is None
+
+
+def test_a_method_by_name_has_the_discount_of_the_file(path):
+    config = RunConfig(str(path))
+    assert config.make_method().return_discount == 0.9
+    assert RunConfig.from_dict(config.to_dict()).make_method().return_discount == 0.9
+    given = RunConfig(str(path), method_options={"discount": 0.5})
+    assert given.make_method().return_discount == 0.5
+    assert RunConfig(asmpg.make(str(path)), method="gru-ppo").make_method().return_discount == 0.9
+    assert RunConfig("CheeseMaze").make_method().return_discount == 0.99

@@ -5,7 +5,7 @@ import pytest
 
 import asmpg
 from asmpg.environments import FiniteModel
-from asmpg.exact import belief_process, optimal_returns, value_bounds
+from asmpg.exact import belief_process, optimal_returns, value_bounds, yardsticks
 from asmpg.exact._sawtooth import Sawtooth
 from finite import make_finite
 
@@ -121,3 +121,19 @@ def test_wrong_arguments_are_named():
     with pytest.raises(ValueError, match="seconds must be a number of at least 0"):
         value_bounds(model, discount=0.9, seconds=-1)
     assert value_bounds(model, discount=0.9).lower == pytest.approx(10)
+
+
+def test_the_yardsticks_of_a_file_bracket_its_history_optimum(monkeypatch):
+    """With no beliefs to spare, bounds stand for the optimum that all beliefs give."""
+    env = asmpg.make("tiger-alt-start.pomdp", max_steps=60)
+    exact = yardsticks(env)
+    assert exact.history_bound is None
+    monkeypatch.setattr("asmpg.exact._yardsticks._MOST_PRODUCTS", 0)
+    found = yardsticks(env)
+    assert (found.history_optimal.kind, found.history_bound.kind) == ("search", "bound")
+    # After sixty steps there is between listening for ever, and the right door at once.
+    cut = 0.95**60
+    assert found.history_optimal.discounted == pytest.approx(3.77 - 10 * cut, abs=0.02)
+    assert found.history_bound.discounted == pytest.approx(3.77 + 20 * cut, abs=0.02)
+    assert found.history_optimal.discounted < exact.history_optimal.discounted
+    assert exact.history_optimal.discounted < found.history_bound.discounted

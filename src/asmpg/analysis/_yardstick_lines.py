@@ -9,7 +9,7 @@ from asmpg.exact import KIND_MARKS, Yardstick
 from asmpg.training import Score
 
 #: Those that are drawn, in ascending order.
-LINES = ("random", "memoryless", "history_optimal")
+LINES = ("random", "memoryless", "history_optimal", "history_bound")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,14 +21,17 @@ class Line:
 
     @property
     def text(self) -> str:
-        """The value, with `≥` if it is the best of a search, `≈` if it is approximate."""
+        """The value after `≥` if it is the best of a search, `≤` if a bound, `≈` if approximate."""
         return f"{KIND_MARKS[self.kind]} {self.value:.4g}".replace("-", "−").lstrip()
 
 
 def yardstick_lines(
-    environment: Environment[Any], score: Score, *, discount: float = 0.99
+    environment: Environment[Any], score: Score, *, discount: float | None = None
 ) -> dict[str, Line]:
-    """The lines by name, without those that cannot be computed."""
+    """The lines by name, without those that cannot be computed.
+
+    The discount is that of the environment, or 0.99, where none is given.
+    """
     try:
         values = exact.yardsticks(environment, discount=discount)
     except ValueError:

@@ -61,7 +61,7 @@ class _MethodOptions:
     learning_rate: _OwnFloat = None
     """Step size."""
     discount: _OwnFloat = None
-    """Discount factor."""
+    """Discount factor; that of a POMDP file where the environment is one."""
     entropy_coefficient: _OwnFloat = None
     """Weight of the entropy bonus at the start; it fades."""
     num_environments: _OwnInteger = None

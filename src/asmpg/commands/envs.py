@@ -191,5 +191,7 @@ def _print_legend(measured: Mapping[str, Yardsticks]) -> None:
     kinds = {yardstick.kind for yardstick in every if yardstick is not None}
     if "search" in kinds:
         print("≥  found by a local search, so at least this much")
+    if "bound" in kinds:
+        print("≤  an upper bound, so at most this much")
     if kinds & {"grid", "simulation"}:
         print("≈  computed on a grid, or simulated; how well it is known is in --json")

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 State = TypeVar("State")
 Observation = Shaped[Array, "*observation"]
 Action = Shaped[Array | np.ndarray, "*action"] | int | np.integer[Any]
-#: Rewards over steps, all episodes together; or the mean return of an episode.
-Score = Literal["reward_per_step", "undiscounted_return"]
+#: Rewards over steps, all episodes together; or the mean return of an episode, discounted or not.
+Score = Literal["reward_per_step", "undiscounted_return", "discounted_return"]
 
 
 class PaperSizes(NamedTuple):
@@ -108,6 +108,11 @@ class Environment(eqx.Module, Generic[State]):
     def __hash__(self) -> int:
         """By structure, so that `jax.jit(environment.step)` works; equality compares everything."""
         return hash(jax.tree.structure(self))
+
+    @property
+    def discount(self) -> float | None:
+        """The discount that belongs to the task; `None` where it is up to the method."""
+        return None
 
     @property
     def name(self) -> str:

@@ -11,7 +11,6 @@ from jaxtyping import Array, Bool, Float, Int, Key, Shaped
 
 from asmpg._support.checks import check_number
 from asmpg.environments import AbstractFiniteEnvironment
-from asmpg.environments.pomdp_files import PomdpEnvironment
 from asmpg.exact._point_based import value_bounds
 from asmpg.exact._sparse_process import SparseProcess
 from asmpg.interop import resolve
@@ -78,7 +77,7 @@ class BeliefPolicy(HistoryPolicy):
                 f"environment must have a finite model to track a belief, got {environment!r}"
             )
         if discount is None:
-            discount = made.discount if isinstance(made, PomdpEnvironment) else _DISCOUNT
+            discount = _DISCOUNT if made.discount is None else made.discount
         process = SparseProcess.of(made.model, discount)
         if process.num_actions * process.num_states**2 > _MOST_CELLS:
             raise ValueError(

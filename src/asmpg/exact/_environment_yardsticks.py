@@ -24,7 +24,6 @@ from asmpg.environments import (
     make,
 )
 from asmpg.environments.healthcare_treatment import HealthcareTreatment
-from asmpg.environments.pomdp_files import PomdpEnvironment
 from asmpg.environments.popgym import POPGymTask
 from asmpg.environments.velocity_only_cart_pole import VelocityOnlyCartPole
 from asmpg.exact._cart_pole import cart_pole_yardsticks
@@ -34,11 +33,15 @@ from asmpg.exact._healthcare import (
     healthcare_yardsticks,
     solve_healthcare,
 )
+from asmpg.exact._point_based import value_bounds
 from asmpg.exact._popgym import popgym_yardsticks
+from asmpg.exact._sparse_process import SparseProcess
 from asmpg.exact._yardsticks import Yardstick, Yardsticks, finite_yardsticks
 
 _FILE = "reference_values.json"
 _DISCOUNT = 0.99
+#: How long bounds are tightened where the history optimum cannot be computed.
+_BOUND_SECONDS = 10.0
 
 
 def yardsticks(
@@ -47,20 +50,24 @@ def yardsticks(
     """What random, memoryless, history-dependent and all-seeing policies are worth.
 
     The discount is 0.99, or that of the file, where none is given.
-    Finite models are solved, in seconds; there are formulas for POPGym's tasks. The solvers of
-    HealthcareTreatment and VelocityOnlyCartPole take minutes. What they say of the paper's
-    environments with the default constants comes with the package; with other constants, or with
-    `recompute`, they run.
+    Finite models are solved, in seconds; where the beliefs of a POMDP file are too many, a lower
+    and an upper bound stand for the history optimum. There are formulas for POPGym's tasks. The
+    solvers of HealthcareTreatment and VelocityOnlyCartPole take minutes. What they say of the
+    paper's environments with the default constants comes with the package; with other constants,
+    or with `recompute`, they run.
     """
     if discount is None:
-        discount = environment.discount if isinstance(environment, PomdpEnvironment) else _DISCOUNT
+        discount = _DISCOUNT if environment.discount is None else environment.discount
     shipped = None if recompute else load_reference_values(environment, discount=discount)
     if shipped is not None:
         return shipped
     if isinstance(environment, AbstractFiniteEnvironment):
-        return finite_yardsticks(
+        found = finite_yardsticks(
             environment.model, horizon=environment.max_steps, discount=discount
         )
+        if environment.discount is None or found.history_optimal is not None or discount == 1:
+            return found
+        return _bounded(environment, found, discount)
     if isinstance(environment, POPGymTask):
         return popgym_yardsticks(environment, discount=discount)
     if isinstance(environment, HealthcareTreatment):
@@ -69,6 +76,23 @@ def yardsticks(
         return cart_pole_yardsticks(environment, discount=discount)
     raise ValueError(
         f"{environment.name} has no exact solver; build it from a FiniteModel to get yardsticks"
+    )
+
+
+def _bounded(
+    environment: AbstractFiniteEnvironment, found: Yardsticks, discount: float
+) -> Yardsticks:
+    """With bounds on the history optimum: those of endless episodes, less what would follow."""
+    bounds = value_bounds(environment.model, discount=discount, seconds=_BOUND_SECONDS)
+    left = discount**environment.max_steps
+    most = SparseProcess.of(environment.model, discount).full_state_values().max(initial=0.0)
+    least = min(0.0, bounds.vectors.min(axis=1).max())
+    lower, upper = bounds.lower - left * float(most), bounds.upper - left * float(least)
+    note = f"point-based, {bounds.seconds:.0f} s"
+    return dataclasses.replace(
+        found,
+        history_optimal=Yardstick(lower, None, kind="search", note=note),
+        history_bound=Yardstick(upper, None, kind="bound", note=note),
     )
 
 
@@ -153,8 +177,7 @@ def _from_json(entry: dict[str, Any]) -> Yardsticks:
         error = values.pop("standard_error")
         return Yardstick(**values, standard_error=error and (error[0], error[1]))
 
-    names = (field.name for field in dataclasses.fields(Yardsticks))
-    return Yardsticks(**{name: entry[name] and read(entry[name]) for name in names})
+    return Yardsticks(**{name: values and read(values) for name, values in entry.items()})
 
 
 def _table(entry: dict[str, Any]) -> ValuedTable:

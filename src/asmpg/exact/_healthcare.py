@@ -105,16 +105,15 @@ def solve_healthcare(
 
     tables = _search(environment, discounts, search_key, effort)
     stripes = tuple(striped(table.probability, effort.stripes) for table in tables)
+    of_stripes = value(stripes[0], discount, nodes=1), value(stripes[1], 1.0, nodes=1)
     deterministic = Yardstick(
-        value(stripes[0], discount, nodes=1),
-        value(stripes[1], 1.0, nodes=1),
+        *of_stripes,
         kind="search",
         note=f"the stochastic tables as {effort.stripes} stripes a bin, which noise randomises; "
         + check(*(HealthTable(jnp.asarray(stripe)) for stripe in stripes)),
     )
     memoryless = Yardstick(
-        max(tables[0].value, deterministic.discounted),
-        max(tables[1].value, deterministic.undiscounted),
+        *(max(table.value, other) for table, other in zip(tables, of_stripes, strict=True)),
         kind="search",
         note=f"the best of {2 * effort.climbs} climbs over tables of {effort.bins} bins, or their "
         "stripes; tables "

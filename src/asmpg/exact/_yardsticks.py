@@ -28,10 +28,16 @@ from asmpg.exact._returns import exact_returns
 from asmpg.policies import KernelTables
 
 #: How a value is known: computed exactly; on a grid, so nearly; the best of a search, so a lower
-#: bound; or a simulation.
-Kind = Literal["exact", "grid", "search", "simulation"]
-#: What is put before a value of each kind: nearly, or at least.
-KIND_MARKS: dict[str, str] = {"exact": "", "grid": "≈", "search": "≥", "simulation": "≈"}
+#: bound; a simulation; or an upper bound.
+Kind = Literal["exact", "grid", "search", "simulation", "bound"]
+#: What is put before a value of each kind: nearly, at least, or at most.
+KIND_MARKS: dict[str, str] = {
+    "exact": "",
+    "grid": "≈",
+    "search": "≥",
+    "simulation": "≈",
+    "bound": "≤",
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,11 +45,12 @@ class Yardstick:
     """The best value of one kind of policy, each criterion optimised on its own.
 
     `standard_error` belongs to simulated values, in the order of the fields above it.
-    `reward_per_step` is pooled, `E[return] / E[length]`, and `None` where it says nothing.
+    `reward_per_step` is pooled, `E[return] / E[length]`, and `None` where it says nothing, as are
+    undiscounted values.
     """
 
     discounted: float
-    undiscounted: float
+    undiscounted: float | None
     reward_per_step: float | None = None
     kind: Kind = "exact"
     standard_error: tuple[float, float] | None = None
@@ -54,7 +61,8 @@ class Yardstick:
 class Yardsticks:
     """The yardsticks of an environment, from what knows least to what knows most.
 
-    Where nothing computes a yardstick, or a model is too large for what does, it is `None`.
+    Where nothing computes a yardstick, or a model is too large for what does, it is `None`. Where
+    `history_optimal` is but the best that was found, `history_bound` is what no history beats.
     """
 
     random: Yardstick
@@ -62,6 +70,7 @@ class Yardsticks:
     memoryless: Yardstick | None
     history_optimal: Yardstick | None
     full_state: Yardstick
+    history_bound: Yardstick | None = None
 
 
 #: How much belief search may compute, and how much the search for memoryless policies.
@@ -73,6 +82,7 @@ YARDSTICK_LABELS = {
     "memoryless_deterministic": "best memoryless, deterministic",
     "memoryless": "best memoryless",
     "history_optimal": "history optimum",
+    "history_bound": "upper bound",
     "full_state": "full state",
 }
 

@@ -8,6 +8,7 @@ from asmpg.runs._checkpoint import raw as raw
 from asmpg.runs._checkpoint import save_checkpoint as save_checkpoint
 from asmpg.runs._config import RunConfig as RunConfig
 from asmpg.runs._config import default_seeds as default_seeds
+from asmpg.runs._config import own_discount as own_discount
 from asmpg.runs._folder import Checkpoint as Checkpoint
 from asmpg.runs._folder import RunFolder as RunFolder
 from asmpg.runs._folder import Which as Which

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Any, Literal, cast
 
 from asmpg._support.checks import check_integer, check_number, check_one_of, shown
-from asmpg.environments import Environment, make, registered_names
+from asmpg.environments import Environment, is_pomdp_file, make, registered_names
+from asmpg.environments.pomdp_files import read_pomdp
 from asmpg.interop import Interface, ResolvedEnvironment, is_on_host, own_name, resolve
 from asmpg.methods import PAPER_SEEDS, PRESETS, Method, Preset, preset_name
 from asmpg.runs._status import SeedStatus
@@ -45,14 +46,14 @@ class RunConfig:
 
     A seed stops early once an evaluation of it scores `stop_at` or more, or the last `patience`
     evaluations of it brought no new best score. The score is what the environment declares, reward
-    per step or undiscounted return. Every seed is judged by its own evaluations, and a run is
-    finished when all have stopped or done their steps.
+    per step, undiscounted or discounted return. Every seed is judged by its own evaluations, and a
+    run is finished when all have stopped or done their steps.
 
     `environment` is whatever `learn` takes: one of ours by name, a Gymnasium id, stepped on the
     host with the given `vectorization`, or an object. `method` is a name or a method of your own.
     Options go with names. A run on disk records the `interface` of its environment, so that its
     agents need nothing else; `method_by_name` is false where its method cannot be made again from
-    what is on disk.
+    what is on disk. A method by name has the discount of a POMDP file where nobody says.
 
     >>> RunConfig("CheeseMaze", method_options={"num_states": 4}, steps=100_000)
     >>> RunConfig(my_environment, method=MyPPO(num_states=4))
@@ -86,6 +87,7 @@ class RunConfig:
                 f"got: {', '.join(self.environment_options)}"
             )
         preset = self._check_method()
+        self._take_discount(preset)
         steps = self._or_default("steps", preset.steps)
         check_integer("steps", steps, low=1, high=_MOST_STEPS)
         on_host = is_on_host(self.environment) if self.interface is None else self.interface.on_host
@@ -128,6 +130,19 @@ class RunConfig:
             return PRESETS["asm-ppo"]
         check_one_of("method", self.method, tuple(PRESETS))
         return PRESETS[self.method]
+
+    def _take_discount(self, preset: Preset) -> None:
+        """Let a method that is given by its name have the discount of the environment, if any."""
+        _check_kind("method_options", self.method_options, Mapping, "a dictionary")
+        known = any(field.name == "discount" for field in dataclasses.fields(preset.method))
+        if not (isinstance(self.method, str) and self.method_by_name and known):
+            return
+        if "discount" in {**preset.options, **self.method_options}:
+            return
+        discount = own_discount(self.environment)
+        if discount is not None:
+            options = {**self.method_options, "discount": discount}
+            object.__setattr__(self, "method_options", options)
 
     def _or_default(self, name: str, default: int) -> int:
         if getattr(self, name) is None:
@@ -301,6 +316,13 @@ class RunConfig:
             for key in {**mine, **others}
             if mine.get(key) != others.get(key)
         ]
+
+
+def own_discount(environment: Any) -> float | None:
+    """The discount that belongs to an environment, as that of a POMDP file does, or `None`."""
+    if isinstance(environment, str) and is_pomdp_file(environment):
+        return read_pomdp(environment).discount
+    return environment.discount if isinstance(environment, Environment) else None
 
 
 def _plain(options: Mapping[str, Any]) -> dict[str, Any]:

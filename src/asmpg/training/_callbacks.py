@@ -25,6 +25,7 @@ class Score:
 _SCORES = {
     "reward_per_step": Score("reward_per_step", "exact_reward_per_step", "reward_per_step"),
     "undiscounted_return": Score("undiscounted_return", "exact_undiscounted", "undiscounted"),
+    "discounted_return": Score("discounted_return", "exact_discounted", "discounted"),
 }
 
 

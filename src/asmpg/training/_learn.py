@@ -11,7 +11,7 @@ from asmpg._support.devices import on_device
 from asmpg.agents import Agent
 from asmpg.interop import Interface
 from asmpg.methods import ASMPPO, Method, with_array_numbers
-from asmpg.runs import RunConfig, default_seeds
+from asmpg.runs import RunConfig, default_seeds, own_discount
 from asmpg.training._callbacks import Callback
 from asmpg.training._continue import check_start, starting_from
 from asmpg.training._loop import train_together, with_progress
@@ -49,7 +49,7 @@ def learn(
         method: What learns, say `asmpg.ASMPPO(num_states=8)`; `method.learn(...)` is the same. A
             list of methods that differ in numbers only is one compiled program, and they are
             trained side by side. It may be left out, `asmpg.learn("CheeseMaze")`: it is then that
-            of `start`, or `asmpg.ASMPPO()`.
+            of `start`, or `asmpg.ASMPPO()`, with the discount of a POMDP file.
         environment: One of ours by name, or an `Environment`, or an object in the style of gymnax:
             compiled. A Gymnasium id, a Gymnasium environment (which is copied), or a function that
             makes one or makes a vector environment: stepped on the host.
@@ -90,7 +90,7 @@ def learn(
     if environment is None:
         known = None if start is None else start.config
         environment = method
-        method = ASMPPO() if known is None else known.make_method()
+        method = _default_method(environment) if known is None else known.make_method()
     methods = _listed(method)
     use_compile_cache()
     numbers = {
@@ -132,6 +132,11 @@ def learn(
         )
         agents = [result.agent() for result in results]
     return agents[0] if alone else agents
+
+
+def _default_method(environment: Any) -> ASMPPO:
+    discount = own_discount(environment)
+    return ASMPPO() if discount is None else ASMPPO(discount=discount)
 
 
 def _listed(method: Any) -> list[Method[Any]]:

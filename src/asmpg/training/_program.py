@@ -123,8 +123,9 @@ class Program(eqx.Module):
 
     @property
     def discount(self) -> Number:
-        """That of the discounted returns in evaluations."""
-        return getattr(self.method, "discount", 0.99)
+        """That of the discounted returns in evaluations: the environment's own, or the method's."""
+        own = None if self.environment is None else self.environment.discount
+        return getattr(self.method, "discount", 0.99) if own is None else own
 
     def _play_and_learn(self, state: SeedState) -> tuple[SeedState, Metrics]:
         assert self.environment is not None

@@ -155,6 +155,7 @@ YARDSTICK_STYLES: dict[str, tuple[str, Any]] = {
     "random": (YARDSTICK_LABELS["random"], (0, (1, 2))),
     "memoryless": (YARDSTICK_LABELS["memoryless"], (0, (6, 2, 1, 2))),
     "history_optimal": (YARDSTICK_LABELS["history_optimal"], (0, (8, 3))),
+    "history_bound": (YARDSTICK_LABELS["history_bound"], (0, (3, 3))),
 }
 
 

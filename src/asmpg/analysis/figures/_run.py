@@ -10,7 +10,7 @@ from asmpg._support.words import short_number
 from asmpg.analysis._results import SeedCurve, common_grid, memory_curves, seed_curves
 from asmpg.analysis._yardstick_lines import yardstick_lines
 from asmpg.analysis.figures._panels import MEMORY_LABELS, draw_yardsticks, save
-from asmpg.environments import Environment, registered_names
+from asmpg.environments import Environment, is_pomdp_file, registered_names
 from asmpg.runs import MEMORY_MEASURES, RunConfig, RunFolder
 from asmpg.training import Score, score_of
 
@@ -46,9 +46,11 @@ def plot(run: str | Path, out: str | Path | None = None, *, trust: bool = False)
     else:
         axes = below = figure.subplots()
     draw_run(axes, folder, score)
-    discount = folder.config.to_dict()["method_options"].get("discount", 0.99)
-    lines = {} if environment is None else yardstick_lines(environment, score, discount=discount)
-    draw_yardsticks(axes, lines)
+    if environment is not None:
+        discount = environment.discount
+        if discount is None:
+            discount = folder.config.to_dict()["method_options"].get("discount", 0.99)
+        draw_yardsticks(axes, yardstick_lines(environment, score, discount=discount))
     axes.set_title(f"{folder.config.environment_name}, {folder.config.method_name}", loc="left")
     below.set_xlabel("environment steps")
     axes.set_ylabel(score.label)
@@ -62,7 +64,8 @@ def plot(run: str | Path, out: str | Path | None = None, *, trust: bool = False)
 
 def _environment(config: RunConfig, *, trust: bool) -> Environment[Any] | None:
     """The environment itself where it is needed: for its yardsticks, which only ours have."""
-    if config.interface is not None and config.environment not in registered_names():
+    name = config.environment
+    if config.interface is not None and name not in registered_names() and not is_pomdp_file(name):
         return None
     return config.resolve(trust=trust).environment
 

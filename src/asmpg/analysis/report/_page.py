@@ -183,7 +183,8 @@ def _table(results: Results, summary: Summary) -> str:
 
 
 def _yardsticks(results: Results) -> str:
-    kinds = (*LINES, "full_state")
+    known = {kind for lines in results.yardsticks.values() for kind in lines}
+    kinds = [kind for kind in (*LINES, "full_state") if kind in known]
     rows = []
     for environment, lines in results.yardsticks.items():
         cells = [
@@ -194,7 +195,7 @@ def _yardsticks(results: Results) -> str:
     headings = ["environment", "score", *(YARDSTICK_LABELS[kind] for kind in kinds)]
     return (
         "<h3>Yardsticks</h3><p>The values of several kinds of policies: ≈ approximate, ≥ the best "
-        f"that was found.</p>{table(headings, rows, name='yardsticks')}"
+        f"that was found, ≤ a bound.</p>{table(headings, rows, name='yardsticks')}"
     )
 
 

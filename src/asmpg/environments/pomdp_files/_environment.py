@@ -22,6 +22,8 @@ from asmpg.environments._finite_model import FiniteModel
 from asmpg.environments.pomdp_files._model import PomdpModel
 from asmpg.environments.pomdp_files._parser import read_pomdp
 
+#: What is seen before the first action, where that is nothing.
+NOTHING_YET = "nothing yet"
 #: Numbers in the table of rewards by observation.
 _MOST_REWARDS = 50_000_000
 
@@ -50,14 +52,17 @@ class PomdpEnvironment(AbstractFiniteEnvironment):
     """A file in Cassandra's POMDP format.
 
     Only the time limit ends an episode, unless it stops at goals. Rewards are paid as the file has
-    them, by next state and by observation; exact values use their means, which is the same.
+    them, by next state and by observation; exact values use their means, which is the same. The
+    score is the return with the discount of the file.
     """
+
+    score = "discounted_return"
 
     path: str = eqx.field(static=True)
     max_steps: int = eqx.field(static=True)
     first_observation: bool = eqx.field(static=True)
     stop_at_goals: bool = eqx.field(static=True)
-    discount: float = eqx.field(static=True)
+    discount_of_file: float = eqx.field(static=True)
     state_names: tuple[str, ...] = eqx.field(static=True)
     names_of_actions: tuple[str, ...] = eqx.field(static=True)
     names_of_observations: tuple[str, ...] = eqx.field(static=True)
@@ -89,9 +94,9 @@ class PomdpEnvironment(AbstractFiniteEnvironment):
         self.max_steps = check_integer("max_steps", max_steps, low=1)
         self.first_observation, self.stop_at_goals = first_observation, stop_at_goals
         read = read_pomdp(path)
-        self.discount = read.discount
+        self.discount_of_file = read.discount
         self.names_of_actions = read.actions
-        self.names_of_observations = (*read.observations, "nothing yet")
+        self.names_of_observations = (*read.observations, NOTHING_YET)
         self.model = read.finite(first_observation=first_observation, stop_at_goals=stop_at_goals)
         ends = ("the end",) * (self.model.num_states - len(read.states))
         self.state_names = (*read.states, *ends)
@@ -108,6 +113,10 @@ class PomdpEnvironment(AbstractFiniteEnvironment):
         if self.paid_by_symbol is not None:
             reward = self.paid_by_symbol(reward, state, action, next_state, observation)
         return observation, next_state, reward, terminated
+
+    @property
+    def discount(self) -> float:
+        return self.discount_of_file
 
     @property
     def name(self) -> str:

@@ -37,6 +37,7 @@ def test_machines_pictures_and_tables_are_written(solved):
     assert dot.startswith('digraph "tiger-alt-start" {')
     assert "start -> s" in dot
     assert "listen" in dot
+    assert asmpg.Machine.load(out / "machine-5.fsc").action_names[0] == "listen"
     assert (out / "values.png").read_bytes().startswith(b"\x89PNG")
     with np.load(out / "controller-5.npz") as tables:
         np.testing.assert_allclose(np.exp(tables["log_nu"]).sum(axis=-1), 1, rtol=1e-5)

@@ -53,7 +53,8 @@ def solve(
     `environment` is a POMDP file, or whatever else `learn` takes, if its model is finite. The
     horizon is infinite; the discount is that of the file, or 0.99. Two fifths of `seconds` go to
     the bounds. With `out`, everything is written into that folder, sizes that are there already
-    are not solved again, and each size has its machine as a picture for Graphviz, and its tables.
+    are not solved again, and each size has its machine for Graphviz (and as an `.fsc` file, where
+    nothing is seen before the first action), and its tables.
 
     >>> asmpg.solve("4x3_nonterminating.pomdp", num_states=(2, 4))["bounds"]["upper"]
     """
@@ -63,7 +64,7 @@ def solve(
     if not isinstance(made, AbstractFiniteEnvironment):
         raise ValueError(f"environment must have a finite model to be solved, got {environment!r}")
     if discount is None:
-        discount = made.discount if isinstance(made, PomdpEnvironment) else _DISCOUNT
+        discount = _DISCOUNT if made.discount is None else made.discount
     problem = _problem(made, discount)
     folder = None if out is None else Path(out)
     report = _begun(folder, problem) or problem
@@ -184,7 +185,10 @@ def _write(
     folder.mkdir(parents=True, exist_ok=True)
     tables = found.tables
     machine = Machine.of_policy(tables, Setting(environment, report["discount"]))
-    machine.harden().drop_unused().export(folder / f"machine-{size}.dot")
+    machine = machine.harden().drop_unused()
+    machine.export(folder / f"machine-{size}.dot")
+    if isinstance(environment, PomdpEnvironment) and not environment.first_observation:
+        machine.export(folder / f"machine-{size}.fsc")
     write_atomically(
         folder / f"controller-{size}.npz",
         lambda file: np.savez(file, log_nu=tables.log_nu, log_phi=tables.log_phi),

@@ -21,7 +21,7 @@ from asmpg.agents.machine._sampled import sampled_machine
 from asmpg.agents.machine._setting import Setting, Value
 from asmpg.agents.machine._visits import Visits
 from asmpg.agents.machine._windows import window_arrays
-from asmpg.agents.machine.exports import read_machine, to_aalpy, write_machine
+from asmpg.agents.machine.exports import read_controller, read_machine, to_aalpy, write_machine
 from asmpg.agents.machine.pictures import plot_machine
 from asmpg.environments import Environment
 from asmpg.policies import ASMPolicy, KernelTables, WindowPolicy
@@ -248,7 +248,7 @@ class Machine:
             return KernelTables(jax.numpy.asarray(log_nu), jax.numpy.asarray(log_phi))
 
     def export(self, path: str | os.PathLike[str]) -> None:
-        """Write the machine as C (`.h`), Python (`.py`), JSON, DOT or ONNX, by how `path` ends.
+        """Write it as C (`.h`), Python (`.py`), JSON, DOT, `.fsc` or ONNX, by how `path` ends.
 
         A deterministic machine becomes integer tables; one that is not asks for random numbers.
         """
@@ -256,7 +256,13 @@ class Machine:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Machine":
-        """The machine in a JSON file that `export` wrote; where it plays is not recorded."""
+        """The machine in a JSON file that `export` wrote, or in any `.fsc` file of a controller.
+
+        Where it plays is not recorded. A controller in an `.fsc` file has seen nothing before its
+        first action; it gets one more observation for that, as POMDP files do.
+        """
+        if Path(path).suffix == ".fsc":
+            return cls(**read_controller(Path(path)))
         fields = read_machine(Path(path))
         with naming(Path(path), "is not a machine, or is damaged"):
             return cls(**fields)

@@ -16,10 +16,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Float
 
 from asmpg.environments.pomdp_files._model import PomdpModel, outcome_rewards
-from asmpg.environments.pomdp_files._rows import checked_sums, resolved_rows
+from asmpg.environments.pomdp_files._reader import FileReader
+from asmpg.environments.pomdp_files._rows import resolved_rows
 from asmpg.environments.pomdp_files._statements import (
     ANY,
     MOST_ENTRIES,
@@ -30,7 +30,6 @@ from asmpg.environments.pomdp_files._tokens import Tokens, as_number
 
 _ITEMS = ("states", "actions", "observations")
 _SECTIONS = ("discount", "values", *_ITEMS, "start", "T", "O", "R")
-_MOST_ITEMS = 100_000
 _MOST_BYTES = 500_000_000
 _CLASSICS = Path(__file__).parent / "classics"
 
@@ -67,82 +66,39 @@ def parse_pomdp(text: str, path: Path) -> PomdpModel:
     return _Parser(Tokens(text, path)).parse()
 
 
-class _Parser:
-    """One file being read: its tokens, and what was said so far."""
+class _Parser(FileReader):
+    kinds = _ITEMS
+    sections = _SECTIONS
 
     def __init__(self, tokens: Tokens):
-        self.tokens = tokens
+        super().__init__(tokens)
         self.discount: float | None = None
         self.sign = 1.0
-        self.names: dict[str, tuple[str, ...]] = {}
-        self.numbers: dict[str, dict[str, int]] = {}
-        self.start: Float[np.ndarray, " X"] | None = None
         self.rewards = RewardStatements()
         self.resets: list[tuple[int, int, int]] = []
 
     def parse(self) -> PomdpModel:
-        while self.tokens.peek():
-            section = self._section()
-            if section is None:
-                self.tokens.fail(f"{', '.join(_SECTIONS)} and a colon")
-            begin = self.tokens.at
-            self.tokens.take()
-            if section in "TOR":
-                self._complete(begin)
-                self.tokens.take_colon(section)
-                {"T": self._transitions, "O": self._observations, "R": self._rewards}[section](
-                    begin
-                )
-            elif section == "start":
-                self._start(begin)
-            else:
-                self.tokens.take_colon(section)
-                self._preamble(section, begin)
+        self.read_sections()
         self._complete(self.tokens.at)
         return self._model()
 
-    def _section(self) -> str | None:
-        word, following = self.tokens.peek(), self.tokens.peek(1)
-        colon = following == ":" or (word == "start" and following in ("include", "exclude"))
-        return word if colon and word in _SECTIONS else None
+    def read_section(self, section: str, begin: int) -> None:
+        if section in "TOR":
+            self._complete(begin)
+            {"T": self._transitions, "O": self._observations, "R": self._rewards}[section](begin)
+        else:
+            self._preamble(section)
 
-    # What comes first: the discount, and what there is.
-
-    def _preamble(self, section: str, begin: int) -> None:
+    def _preamble(self, section: str) -> None:
         if section == "discount":
             self.discount = self.tokens.take_number("the discount", low=0.0)
             if self.discount > 1:
                 self.tokens.fail("a number in [0, 1] for the discount", self.tokens.at - 1)
-        elif section == "values":
+        else:
             word = self.tokens.take()
             if word not in ("reward", "cost"):
                 self.tokens.fail("reward or cost", self.tokens.at - 1)
             self.sign = -1.0 if word == "cost" else 1.0
-        else:
-            if section in self.names:
-                self.tokens.refuse(f"{section} are declared twice", begin)
-            self._declare(section, begin)
-
-    def _declare(self, section: str, begin: int) -> None:
-        first = self.tokens.at
-        while self.tokens.peek() and self._section() is None:
-            if self.tokens.take() in (":", "*"):
-                self.tokens.fail(f"the number or the names of the {section}", self.tokens.at - 1)
-        names = self.tokens.words[first : self.tokens.at]
-        if not names:
-            self.tokens.fail(f"the number or the names of the {section}")
-        if len(names) == 1 and as_number(names[0]) is not None:
-            count = _index(names[0])
-            if count is None or not 1 <= count <= _MOST_ITEMS:
-                self.tokens.fail(f"an integer in [1, {_MOST_ITEMS}] of {section}", first)
-            names = [str(number) for number in range(count)]
-        if len(names) > _MOST_ITEMS:
-            self.tokens.refuse(f"{section} must be at most {_MOST_ITEMS}", begin)
-        self.names[section] = tuple(names)
-        self.numbers[section] = {}
-        for number, name in enumerate(names):
-            if self.numbers[section].setdefault(name, number) != number:
-                self.tokens.fail(f"different names of {section}", first + number)
 
     def _complete(self, index: int) -> None:
         """Check that all has been declared that probabilities and rewards speak of."""
@@ -161,63 +117,14 @@ class _Parser:
         self.transition = ProbabilityStatements((actions, states, states))
         self.observation = ProbabilityStatements((actions, states, symbols))
 
-    def _start(self, begin: int) -> None:
-        if "states" not in self.names:
-            self.tokens.fail("states to be declared before the start", begin)
-        states = self.names["states"]
-        if self.tokens.peek() in ("include", "exclude"):
-            included = self.tokens.take() == "include"
-            self.tokens.take_colon("start")
-            named = np.zeros(len(states), bool)
-            while self.tokens.peek() and self._section() is None:
-                named[self._item("states", wildcard=False)] = True
-            chosen = named if included else ~named
-            if not chosen.any():
-                self.tokens.refuse("start leaves no state to start in", begin)
-            self.start = chosen / chosen.sum()
-            return
-        self.tokens.take_colon("start")
-        ahead = 0
-        while ahead < len(states) and as_number(self.tokens.peek(ahead)) is not None:
-            ahead += 1
-        if self.tokens.peek() == "uniform":
-            self.tokens.take()
-            self.start = np.full(len(states), 1 / len(states))
-        elif ahead == len(states) > 1:
-            row = np.array(self.tokens.take_numbers(len(states), "the start", low=0.0))
-            sums = checked_sums(self.tokens, row.sum()[None], lambda _: ("start", begin))
-            self.start = row / sums[0]
-        elif ahead > 1:
-            self.tokens.fail(f"{len(states)} probabilities for the start", self.tokens.at + ahead)
-        else:
-            chosen = self._item("states", wildcard=False) if len(states) > 1 else 0
-            self.tokens.at += len(states) == 1
-            self.start = np.eye(len(states))[chosen]
-
     # Probabilities and rewards.
-
-    def _item(self, section: str, *, wildcard: bool = True) -> int:
-        word = self.tokens.take()
-        if word == "*" and wildcard:
-            return ANY
-        names = self.names[section]
-        number = self.numbers[section].get(word)
-        if number is None:
-            number = _index(word)
-        if number is None or number >= len(names):
-            known = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
-            self.tokens.fail(
-                f"one of the {section} ({known}) or a number below {len(names)}",
-                self.tokens.at - 1,
-            )
-        return number
 
     def _items(self, letter: str, sections: Sequence[str]) -> list[int]:
         """`a : x : ...`, as far as it goes."""
-        items = [self._item(sections[0])]
+        items = [self.item(sections[0])]
         while len(items) < len(sections) and self.tokens.peek() == ":":
             self.tokens.take()
-            items.append(self._item(sections[len(items)]))
+            items.append(self.item(sections[len(items)]))
         if self.tokens.peek() == ":":
             self.tokens.fail(f"a value: {letter} has {len(sections)} items")
         return items
@@ -325,8 +232,3 @@ class _Parser:
             symbol_probability=symbol_probability,
             reward_by_observation=by_observation,
         )
-
-
-def _index(word: str) -> int | None:
-    """The integer that `word` writes, if it is one that could count something."""
-    return int(word) if word.isascii() and word.isdigit() and len(word) < 10 else None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from asmpg._support.files import write_atomically
 from asmpg.agents.machine.exports._c import c_header
 from asmpg.agents.machine.exports._dot import dot_text
+from asmpg.agents.machine.exports._fsc import machine_fsc
 from asmpg.agents.machine.exports._json import json_text
 from asmpg.agents.machine.exports._network import NetworkKernel
 from asmpg.agents.machine.exports._onnx import onnx_machine, onnx_network
@@ -21,13 +22,14 @@ _MACHINE: dict[str, Callable[..., str | bytes]] = {
     ".py": python_class,
     ".json": json_text,
     ".dot": dot_text,
+    ".fsc": machine_fsc,
     ".onnx": onnx_machine,
 }
 _NETWORK: dict[str, Callable[..., str | bytes]] = {".py": python_network, ".onnx": onnx_network}
 
 
 def write_machine(machine: "Machine", path: Path) -> None:
-    """Write a machine as C, Python, JSON, DOT or ONNX."""
+    """Write a machine as C, Python, JSON, DOT, `.fsc` or ONNX."""
     _write(path, _MACHINE, machine)
 
 

@@ -137,3 +137,15 @@ def test_the_yardsticks_of_a_file_bracket_its_history_optimum(monkeypatch):
     assert found.history_bound.discounted == pytest.approx(3.77 + 20 * cut, abs=0.02)
     assert found.history_optimal.discounted < exact.history_optimal.discounted
     assert exact.history_optimal.discounted < found.history_bound.discounted
+
+
+def test_lower_corners_lower_the_bound_and_leave_points_as_they_are():
+    sawtooth = Sawtooth(np.array([1.0, 2.0]))
+    half = np.array([[0.5, 0.5]])
+    sawtooth.add(half[0], 1.2)
+    sawtooth.lower_corners(np.array([0.8, 3.0]))
+    assert sawtooth.corners.tolist() == [0.8, 2.0]
+    assert sawtooth.values(half) == pytest.approx([1.2])
+    assert sawtooth.values(np.eye(2)) == pytest.approx([0.8, 2.0])
+    sawtooth.lower_corners(np.array([0.0, 0.4]))
+    assert sawtooth.values(half) == pytest.approx([0.2])

@@ -21,6 +21,8 @@ from asmpg.exact._sparse_process import SparseProcess
 #: Observations less likely than this are not followed.
 _UNLIKELY = 1e-12
 _DEEPEST = 400
+#: Trials from one backup of the corners of the sawtooth to the next.
+_BETWEEN_CORNERS = 10
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,6 +120,7 @@ class PointBasedSearch:
         ]
         self.numbers = list(range(len(blind)))
         self._vectors, self._size = blind.copy(), len(blind)
+        self._trials = 0
         self._next_pruning = 200
         self._next_ceiling_pruning = 1000
         weights = process.starts.sum(axis=1)
@@ -159,8 +162,16 @@ class PointBasedSearch:
             belief = _cleaned(following[symbol] / weights[symbol])
         for belief in reversed(path):
             self._update(belief)
+        self._trials += 1
+        if self._trials % _BETWEEN_CORNERS == 0:
+            self._lower_corners()
         if self._size >= self._next_pruning:
             self._prune()
+
+    def _lower_corners(self) -> None:
+        """Back up the upper bound where the state is known: all beliefs lie between these."""
+        corners = np.eye(self.process.num_states)
+        self.ceiling.lower_corners(np.array([self._look(each)[1].max() for each in corners]))
 
     def _floor(self, beliefs: Float[np.ndarray, "m X"]) -> Float[np.ndarray, " m"]:
         return (beliefs @ self.vectors.T).max(axis=1)

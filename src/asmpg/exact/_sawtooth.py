@@ -51,6 +51,12 @@ class Sawtooth:
         self._inverse[:, self._size] = _inverse(belief)
         self._size += 1
 
+    def lower_corners(self, corners: Float[np.ndarray, " X"]) -> None:
+        """Let the bound at each single state be at most `corners`; points keep their values."""
+        lowered = np.minimum(corners, self.corners)
+        self._drops[: self._size] += self.points @ (self.corners - lowered)
+        self.corners = lowered
+
     def values(self, beliefs: Float[np.ndarray, "m X"]) -> Float[np.ndarray, " m"]:
         """The bound at weights of any sum."""
         lowered = self._ratios(beliefs) * self._drops[: self._size]

@@ -14,6 +14,13 @@ from typing import Any
 Row = dict[str, Any]
 
 
+def provenance() -> dict[str, Any]:
+    """With what, and on which machine."""
+    from asmpg._support.machine import machine, versions
+
+    return {**versions(), **machine()}
+
+
 def file_of(folder: Path, *part: object) -> Path:
     """`folder/CheeseMaze-1952.json` for the part `CheeseMaze, 1952`."""
     return folder / f"{'-'.join(str(word).replace(' ', '-') for word in part)}.json"

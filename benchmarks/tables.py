@@ -19,6 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import cassandra
 from json_results import grouped, markdown, median, read_rows
 
 ROOT = Path(__file__).parents[1]
@@ -167,6 +168,10 @@ def distil(folder: Path) -> str:
     return markdown(["task", "score", "student", "teacher", *map(str, sizes)], cells)
 
 
+def classics(name: str, results: Path) -> str:
+    return markdown(*getattr(cassandra, name)(results / "cassandra"))
+
+
 TABLES: dict[str, Callable[[Path], str]] = {
     "steps-to-90": lambda results: steps_to("90", results),
     "steps-to-95": lambda results: steps_to("95", results),
@@ -176,6 +181,10 @@ TABLES: dict[str, Callable[[Path], str]] = {
     "probes": probes,
     "latent": lambda results: latent(results / "latent"),
     "distil": lambda results: distil(results / "distil"),
+    "solved": lambda results: classics("solved", results),
+    "solved-shipped": lambda results: classics("shipped", results),
+    "controllers": lambda results: classics("controllers", results),
+    "bounds": lambda results: classics("bounds", results),
 }
 
 

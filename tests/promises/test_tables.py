@@ -1,9 +1,13 @@
 """The tables of README and docs say what results/ says."""
 
 import importlib
+import json
+import tomllib
 from pathlib import Path
 
 import pytest
+
+from asmpg.studies import read_study
 
 ROOT = Path(__file__).parents[2]
 
@@ -34,3 +38,23 @@ def test_a_number_that_was_changed_by_hand_is_noticed_and_mended(tables, tmp_pat
 def test_a_table_that_nobody_makes_is_an_error(tables, tmp_path):
     with pytest.raises(ValueError, match=r"a table is one of .*, got 'no-such'"):
         tables.rewritten("<!-- table no-such -->\n<!-- end -->", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("study", "folder"),
+    [
+        ("benchmarks/cassandra.toml", "results/cassandra"),
+        ("src/asmpg/studies/files/cassandra.toml", "results/cassandra/shipped"),
+    ],
+)
+def test_the_marks_of_the_studies_of_pomdp_files_are_the_results(study, folder):
+    """To the digits that the study gives."""
+    marks = read_study(tomllib.loads((ROOT / study).read_text()), name="classics").published
+    for mark in marks:
+        if not mark.name.startswith("solve-"):
+            continue
+        size = int(mark.name.removeprefix("solve-"))
+        for environment, value in mark.values.items():
+            report = json.loads((ROOT / folder / environment).with_suffix(".json").read_text())
+            found = {each["num_states"]: each["value"] for each in report["controllers"]}
+            assert value == pytest.approx(found[size], rel=1e-4, abs=1e-9), environment

@@ -24,7 +24,8 @@ def test_shipped_studies_can_be_run(name):
         pytest.importorskip("popgym", reason="POPGym is not installed: pip install popgym")
     found = load_study(name)
     assert found.name == name
-    assert len(found.environments) == {"popgym": 42, "quick": 2}.get(name, 5)
+    sizes = {"popgym": 42, "cassandra": 8, "quick": 2}
+    assert len(found.environments) == sizes.get(name, 5)
     parts = len(found.seeds) // (found.seeds_per_job or len(found.seeds))
     assert len(found.jobs()) == len(found.environments) * len(found.entries) * parts
 

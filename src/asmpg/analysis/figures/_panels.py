@@ -186,11 +186,17 @@ def draw_yardsticks(axes: "Axes", lines: Mapping[str, Line], *, labels: bool = T
 
 
 #: A colour and a marker for each published result, in the order of the study.
-PUBLISHED_STYLES = (("#A05A00", "<"), ("#4A3B8F", "D"), ("#1B7A5A", "s"), ("#8A1538", "^"))
+PUBLISHED_STYLES = (
+    ("#A05A00", "<"),
+    ("#4A3B8F", "D"),
+    ("#1B7A5A", "s"),
+    ("#8A1538", "^"),
+    ("#555555", "v"),
+)
 
 
 def published_styles(results: Results) -> dict[str, tuple[str, str]]:
-    """A colour and a marker for each published result; they repeat after four."""
+    """A colour and a marker for each published result; they repeat after five."""
     names = [each.name for each in results.study.published]
     return {
         name: PUBLISHED_STYLES[place % len(PUBLISHED_STYLES)] for place, name in enumerate(names)

@@ -212,7 +212,7 @@ def _published(results: Results) -> str:
     headings = ["environment", *(each.label for each in published)]
     sources = {each.label: each.source for each in published if each.source}
     return (
-        "<h3>Published values</h3><p>Measured by others, in their way; not by this study.</p>"
+        "<h3>Published values</h3><p>Measured elsewhere, in other ways; not by this study.</p>"
         f"{table(headings, rows, name='published')}{definitions(sources) if sources else ''}"
     )
 

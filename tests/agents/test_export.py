@@ -441,7 +441,7 @@ def test_aalpy_runs_the_same_machine():
 @pytest.mark.parametrize(
     ("make_agent", "name", "message"),
     [
-        (lambda: agent_for("Tiger"), "policy.txt", "path must end in .h, .py, .json, .dot, .onnx"),
+        (lambda: agent_for("Tiger"), "policy.txt", "path must end in .h, .py, .json, .dot, .fsc"),
         (lambda: network_agent(MLPPolicy), "policy.h", "path must end in .py, .onnx"),
     ],
 )

@@ -414,7 +414,7 @@ def test_evaluation_agrees_with_the_exact_values(run, greedy):
 
 
 def test_many_episodes_are_played_in_batches(run, monkeypatch):
-    monkeypatch.setattr("asmpg.training._evaluate._BATCH", 1000)
+    monkeypatch.setattr("asmpg.agents._evaluation._BATCH", 1000)
     (entry,) = evaluate(run, episodes=2000, seed=1952, which="last")
     assert entry["episodes"] == 2000
     assert entry["episode_length"] == pytest.approx(

@@ -265,7 +265,7 @@ def test_what_cannot_be_is_said_before_anything_is_played(
     monkeypatch.setattr("asmpg.distillation._sampler.Sampler.histories", refuse)
     monkeypatch.setattr("asmpg.distillation._sampler.Sampler.score", refuse)
     with pytest.raises(ValueError, match=message):
-        asmpg.distil(make_teacher(), **{"environment": "CheeseMaze", "progress": False} | options)
+        asmpg.distil(make_teacher(), **{"environment": "CheeseMaze", "verbose": 0} | options)
 
 
 @pytest.mark.usefixtures("as_user")

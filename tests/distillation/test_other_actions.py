@@ -64,7 +64,8 @@ def test_real_actions_are_labelled_by_draws_of_known_density(method):
     Tolerance: the entropy of a standard Gaussian, within six standard errors over 320 steps.
     """
     environment = Aim(kind="real")
-    policy = method.make_policy(Interface.of(environment), jax.random.key(0))
+    interface = Interface.of(environment)
+    policy = method.settled(interface).make_policy(interface, jax.random.key(0))
     sampler = Sampler(resolve(environment, {}), sequences=8, steps=40)
     histories = sampler.histories(policy, 0)
     labels = PolicyTeacher(policy).labels(histories, 1, 2)

@@ -175,8 +175,8 @@ def test_a_wrong_file_is_told_before_anything_runs(text, message, capsys, tmp_pa
     [
         (
             "nowhere",
-            "study must be one of efficiency, methods, paper, popgym, quick, readings, or a TOML "
-            "file, got 'nowhere'",
+            "study must be one of cassandra, efficiency, methods, paper, popgym, quick, readings, "
+            "or a TOML file, got 'nowhere'",
         ),
         ("quick --jobs 0", "jobs must be an integer of at least 1, got 0"),
         ("quick --steps 0", "steps must be an integer of at least 1, got 0"),

@@ -298,8 +298,8 @@ class Study:
     """
 
     name: Annotated[str, Positional, arg(metavar="STUDY")]
-    """A study that comes with the package, quick, methods, paper, readings, efficiency or popgym,
-    or a TOML file."""
+    """A study that comes with the package, quick, methods, paper, readings, efficiency, popgym or
+    cassandra, or a TOML file."""
     out: _Folder = None
     """Folder of the study; runs/NAME if left out."""
     seeds: Annotated[str | None, _Seeds] = None

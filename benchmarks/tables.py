@@ -168,6 +168,23 @@ def distil(folder: Path) -> str:
     return markdown(["task", "score", "student", "teacher", *map(str, sizes)], cells)
 
 
+def machines(folder: Path) -> str:
+    """Means over seeds; the worst machine, and how many are worth no less than their agents."""
+    lines = []
+    for (task, options, score), rows in grouped(
+        read_rows(folder), "task", "options", "score"
+    ).items():
+        agents, small = ([row[name] for row in rows] for name in ("agent", "minimised"))
+        kept = sum(after >= before for before, after in zip(agents, small, strict=True))
+        sizes = [row["states"][1] for row in rows]
+        states = str(sizes[0]) if min(sizes) == max(sizes) else f"{min(sizes)} to {max(sizes)}"
+        means = [f"{statistics.fmean(values):.4f}" for values in (agents, small)]
+        named = [task, options, score.replace("_", " ")]
+        lines.append([*named, *means, f"{min(small):.4f}", f"{kept} of {len(rows)}", states])
+    heading = ["", "options", "score", "agents", "machines", "worst machine", "no less", "states"]
+    return markdown(heading, lines)
+
+
 def classics(name: str, results: Path) -> str:
     return markdown(*getattr(cassandra, name)(results / "cassandra"))
 
@@ -181,6 +198,7 @@ TABLES: dict[str, Callable[[Path], str]] = {
     "probes": probes,
     "latent": lambda results: latent(results / "latent"),
     "distil": lambda results: distil(results / "distil"),
+    "machines": lambda results: machines(results / "machines"),
     "solved": lambda results: classics("solved", results),
     "solved-shipped": lambda results: classics("shipped", results),
     "controllers": lambda results: classics("controllers", results),

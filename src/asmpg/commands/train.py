@@ -19,21 +19,6 @@ from asmpg.runs import RunConfig, RunFolder
 from asmpg.training import Callback, TensorBoardLogger, WandbLogger, score_of
 from asmpg.training import train as train
 
-#: Options that do not change what is learned.
-_NOT_LEARNING = {
-    "out",
-    "resume",
-    "device",
-    "checkpoint_every",
-    "tensorboard",
-    "wandb",
-    "quiet",
-    "verbose",
-    "step_timeout",
-    "trust",
-    "option",
-    "environment_option",
-}
 #: Options that go with `--resume`, whatever the run has.
 _WITH_RESUME = {
     "resume",
@@ -46,6 +31,8 @@ _WITH_RESUME = {
     "step_timeout",
     "trust",
 }
+#: Options that do not change what is learned, or are read apart.
+_NOT_LEARNING = _WITH_RESUME | {"out", "option", "environment_option"}
 
 
 def show(**options: Any) -> None:

@@ -1,4 +1,4 @@
-"""A critic that is shown the latent state, beside the default one: the five tasks and the probes.
+"""A critic that is shown the latent state, beside one on the history: the five and the probes.
 
     python benchmarks/latent.py --tasks HealthcareTreatment [--seeds 90000,] [--out runs/latent]
     python benchmarks/latent.py --gather --out runs/latent
@@ -20,8 +20,7 @@ from json_results import Row, file_of, read_seeds, write_rows
 
 SEEDS = tuple(range(90_000, 90_010))
 STEPS, EPISODES = 150_000, 1_000
-#: The name of the option's value, and what it is called in the table.
-CRITICS = {"auto": "default", "latent": "latent"}
+CRITICS = ("history", "latent")
 _PROBES = {probe.label: probe for probe in PROBES}
 TASKS = (*PAPER_ENVIRONMENTS, *_PROBES)
 
@@ -36,45 +35,50 @@ def main() -> None:
     arguments = parser.parse_args()
     if not arguments.gather:
         for task in arguments.tasks:
-            for seed in arguments.seeds:
-                file = file_of(arguments.out, task, seed)
-                if not file.exists():
-                    found = (
-                        measure(task, critic, seed, arguments.out, quick=arguments.quick)
-                        for critic in CRITICS
-                    )
-                    write_rows(file, list(found))
+            files = {seed: file_of(arguments.out, task, seed) for seed in arguments.seeds}
+            missing = tuple(seed for seed, file in files.items() if not file.exists())
+            rows = [
+                row
+                for critic in CRITICS
+                for row in measure(task, critic, missing, arguments.out, quick=arguments.quick)
+            ]
+            for seed in missing:
+                write_rows(files[seed], [row for row in rows if row["seed"] == seed])
     print(tables.latent(arguments.out), end="")
 
 
-def measure(task: str, critic: str, seed: int, out: Path, *, quick: bool) -> Row:
-    """The value of the policy at the end."""
+def measure(task: str, critic: str, seeds: tuple[int, ...], out: Path, *, quick: bool) -> list[Row]:
+    """The values of the policies at the end, all seeds trained together."""
+    if not seeds:
+        return []
     probe = _PROBES.get(task)
     steps = STEPS if probe is None else probe.steps
     config = RunConfig(
         task if probe is None else probe.environment,
         environment_options={} if probe is None else probe.options,
         method_options={"critic": critic},
-        seeds=(seed,),
+        seeds=seeds,
         steps=1_000 if quick else steps,
         evaluation_episodes=4 if quick else 100,
     )
-    folder = file_of(out / "runs", task, critic, seed).with_suffix("")
+    folder = file_of(out / "runs", task, critic, *seeds).with_suffix("")
     train(config, folder, resume=(folder / "config.json").exists())
     # Those of the paper's tables; of probes, in which their optimum is known.
     score = "undiscounted"
     if probe is None:
         score = "reward_per_step" if make(task).score == "reward_per_step" else "discounted"
     sampled = score if score == "reward_per_step" else f"{score}_return"
-    (entry,) = evaluate(folder, which="last", episodes=20 if quick else EPISODES)
-    return {
-        "task": task,
-        "critic": CRITICS[critic],
-        "seed": seed,
-        "score": sampled,
-        "value": entry.get(f"exact_{score}", entry[sampled]),
-        "standard_error": entry[f"{sampled}_standard_error"],
-    }
+    return [
+        {
+            "task": task,
+            "critic": critic,
+            "seed": entry["seed"],
+            "score": sampled,
+            "value": entry.get(f"exact_{score}", entry[sampled]),
+            "standard_error": entry[f"{sampled}_standard_error"],
+        }
+        for entry in evaluate(folder, which="last", episodes=20 if quick else EPISODES)
+    ]
 
 
 if __name__ == "__main__":

@@ -137,7 +137,7 @@ def probes(results: Path) -> str:
 
 def latent(folder: Path) -> str:
     """A row for each task: the median, the worst and the best seed with either critic."""
-    critics = ("default", "latent")
+    critics = ("history", "latent")
     cells = []
     for (task, score), rows in grouped(read_rows(folder), "task", "score").items():
         found = {name: same for (name,), same in grouped(rows, "critic").items()}

@@ -1,5 +1,6 @@
 """A critic that is shown the latent state: unbiased, and used in training only."""
 
+import dataclasses
 import itertools
 
 import equinox as eqx
@@ -13,6 +14,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import asmpg
 from asmpg.environments import Environment, make
+from asmpg.interop import Interface
 from asmpg.methods import ASMPPO, GRUPPO, MemorylessPPO
 from asmpg.methods.critics import LatentCritic
 from asmpg.policies import AgentMemory, FilteredPolicy, FilterMemory, TabularPolicy
@@ -28,6 +30,28 @@ SMALL = {
     "minibatches": 1,
     "critic_width": 4,
 }
+
+
+@pytest.mark.parametrize(
+    ("method", "on_host", "kind"),
+    [
+        (ASMPPO(), False, "latent"),
+        (ASMPPO(), True, "history"),
+        (ASMPPO(critic="memory"), False, "memory"),
+        (GRUPPO(), False, "history"),
+    ],
+)
+def test_the_default_is_shown_the_latent_state_where_there_is_one(method, on_host, kind):
+    interface = dataclasses.replace(Interface.of(make("CheeseMaze")), on_host=on_host)
+    settled = method.settled(interface)
+    assert settled.critic == kind
+    assert settled.collects.latent == ("latent" if kind == "latent" else None)
+
+
+def test_very_large_latent_states_are_not_shown_by_default():
+    interface = Interface.of(make("CheeseMaze"))
+    large = dataclasses.replace(interface, latents=(("latent", False, 1_000),))
+    assert ASMPPO().settled(large).critic == "history"
 
 
 def every_trajectory():

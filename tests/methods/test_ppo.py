@@ -24,7 +24,7 @@ from learning import improve, initialise, open_compiled
 
 SMALL = {"num_environments": 4, "rollout_steps": 16, "minibatches": 2, "epochs": 2}
 METHODS = {
-    "asm-ppo": ASMPPO(num_states=3, **SMALL),
+    "asm-ppo": ASMPPO(num_states=3, critic="history", **SMALL),
     "asm-ppo, memory critic": ASMPPO(num_states=3, critic="memory", **SMALL),
     "asm-ppo, recurrent critic": ASMPPO(num_states=3, critic="gru", **SMALL),
     "asm-ppo, in parallel": ASMPPO(num_states=3, critic="linear", filter="parallel", **SMALL),
@@ -252,9 +252,9 @@ def test_average_is_what_acts():
 def test_critics_start_as_asked_for(method):
     """Orthogonal, and keeping less; the policy is what it was."""
     environment = make("TMaze", length=2)
-    plain = method(critic_orthogonal=False, critic_keep_bias=0.0)
+    plain = method(critic="history", critic_orthogonal=False, critic_keep_bias=0.0)
     plain = initialise(plain, environment, jax.random.key(0))
-    asked = method(critic_orthogonal=True, critic_keep_bias=-2.0)
+    asked = method(critic="history", critic_orthogonal=True, critic_keep_bias=-2.0)
     other = initialise(asked, environment, jax.random.key(0))
     weight = other.critic.encoder.recurrent_weight[:64]
     np.testing.assert_allclose(weight @ weight.T, np.eye(64), atol=1e-5)
@@ -270,7 +270,9 @@ def test_the_entropy_bonus_fades(played):
     update = eqx.filter_jit(ASMPPO.update)
 
     def learned(entropy_coefficient, progress):
-        method = ASMPPO(num_states=3, entropy_coefficient=entropy_coefficient, **SMALL)
+        method = ASMPPO(
+            num_states=3, critic="history", entropy_coefficient=entropy_coefficient, **SMALL
+        )
         method = method.settled(Interface.of(environment))
         progress = jnp.asarray(progress)
         after, _ = update(
@@ -307,7 +309,7 @@ def test_some_defaults_depend_on_the_kind_of_observations(name, place):
         ({"gae_lambda": 1.5}, r"gae_lambda must be a number in \[0, 1\], got 1.5"),
         (
             {"critic": "lstm"},
-            "critic must be one of auto, gru, memory, both, linear, latent, got 'lstm'",
+            "critic must be one of auto, history, gru, memory, both, linear, latent, got 'lstm'",
         ),
         ({"act_by": "guessing"}, "act_by must be one of sampling, filtering, got 'guessing'"),
         ({"filter": "fast"}, "filter must be one of auto, sequential, parallel, got 'fast'"),

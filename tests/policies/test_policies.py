@@ -21,6 +21,7 @@ from asmpg.policies import (
     every_input,
     log_probability,
 )
+from asmpg.policies._kernel_tables import rows_of
 
 SIZES = {"num_states": 3, "num_actions": 2, "num_observations": 4}
 KINDS = {
@@ -176,3 +177,17 @@ def test_the_most_probable_policy_is_what_acting_greedily_plays(policy):
     log_pi = log_probability(policy.head, log_nu, log_phi, drawn.state, drawn.action)
     np.testing.assert_array_equal(log_pi, 0.0)
     np.testing.assert_allclose(tables.joint().sum(axis=(-1, -2)), 1.0)
+
+
+def test_rows_of_a_table_have_the_gradient_of_indexing(x64, monkeypatch):
+    """To 1e-12, by a product of matrices where it is not for CPUs."""
+    table = jax.random.normal(jax.random.key(0), (5, 2, 3))
+    index = jnp.asarray([[0, 4, 4], [1, 0, 4]])
+    weights = jax.random.normal(jax.random.key(1), (2, 3, 2, 3))
+    expected = jax.grad(lambda table: jnp.sum(weights * table[index] ** 2))(table)
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    rows, found = jax.value_and_grad(lambda table: jnp.sum(weights * rows_of(table, index) ** 2))(
+        table
+    )
+    np.testing.assert_allclose(rows, jnp.sum(weights * table[index] ** 2))
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)

@@ -1,6 +1,7 @@
 """Progress in plain lines, where there is no terminal."""
 
 import io
+import re
 import time
 
 import pytest
@@ -22,6 +23,24 @@ def test_seeds_are_counted_in_plain_english(seeds, told):
     for seed in seeds:
         progress.on_evaluation(seed, {"seed": seed, "steps": 2000, "score": 0.5})
     assert told in text.getvalue().splitlines()[-1]
+
+
+def test_the_speed_of_seeds_that_report_together(monkeypatch):
+    """A hundred seeds take 1,000 steps each in 25 s, and all say so within a second."""
+    clock, text = [0.0], io.StringIO()
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    progress = Progress(Console(file=text))
+    config = small_config(seeds=tuple(range(100)), steps=4_000)
+    progress.on_start(config, Score("score", "exact", "yardstick"), {})
+    progress.on_compiled(1.0)
+    for report in range(5):
+        clock[0] = 25.0 * report
+        for seed in config.seeds:
+            clock[0] += 0.001
+            progress.on_evaluation(seed, {"seed": seed, "steps": 1_000 * report, "score": 0.5})
+    speeds = re.findall(r"([\d,]+) steps/s", text.getvalue())
+    # The first are said in the middle of the first report, and miss those still to come.
+    assert [round(int(speed.replace(",", "")), -2) for speed in speeds[3:]] == [4_000] * 7
 
 
 @pytest.mark.parametrize("learns", [True, False])

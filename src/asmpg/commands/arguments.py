@@ -53,11 +53,12 @@ class _MethodOptions:
     hidden: _OwnInteger = None
     """Base width of the hidden layers."""
     critic: Annotated[
-        Literal["auto", "gru", "memory", "both", "latent"] | None,
-        _option("auto|gru|memory|both|latent"),
+        Literal["auto", "history", "gru", "memory", "both", "linear", "latent"] | None,
+        _option("auto|history|gru|memory|both|linear|latent"),
     ] = None
-    """What the critic reads: a recurrent memory of its own, the policy's, both, or the latent state
-    of the environment as well."""
+    """What the critic reads: the latent state of the environment and the policy's memory (latent),
+    a recurrent memory of its own (gru, linear), the policy's, both, or what suits the observations
+    (history)."""
     learning_rate: _OwnFloat = None
     """Step size."""
     discount: _OwnFloat = None

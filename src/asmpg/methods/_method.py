@@ -1,6 +1,7 @@
 """The contract of what learns."""
 
 import abc
+import copy
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import equinox as eqx
@@ -64,8 +65,8 @@ class Method(eqx.Module, Generic[LearnerState]):
     def settled(self: MethodKind, interface: Interface) -> MethodKind:
         """The same method for one environment, with the numbers that were left `None` filled in.
 
-        All methods below but `collects` and `return_discount` are called on settled ones. So it
-        makes no difference to what is compiled whether a number was given.
+        All methods below but `return_discount` are called on settled ones. So it makes no
+        difference to what is compiled whether a number was given.
         """
         missing = {
             name: number
@@ -144,6 +145,14 @@ def given(number: Number | None) -> Number:
     if number is None:
         raise ValueError("a method must be settled before use: method.settled(interface)")
     return number
+
+
+def with_structure(method: MethodKind, **fields: Any) -> MethodKind:
+    """The same method but for some of what decides what is compiled."""
+    changed = copy.copy(method)
+    for name, value in fields.items():
+        object.__setattr__(changed, name, value)
+    return changed
 
 
 def with_array_numbers(method: MethodKind) -> MethodKind:

@@ -135,6 +135,14 @@ def draw(
     return jnp.where(probabilities[index] > 0, index, jnp.argmax(probabilities).astype(jnp.int32))
 
 
+def picked(
+    numbers: Float[Array, "*batch n"], index: Int[Array, "*batch"]
+) -> Float[Array, "*batch"]:
+    """The number at `index`. Unlike that of indexing, its gradient adds nothing up."""
+    chosen = jnp.arange(numbers.shape[-1], dtype=index.dtype) == index[..., None]
+    return jnp.sum(jnp.where(chosen, numbers, 0), axis=-1)
+
+
 def split_parts(numbers: Shaped[Array, "*batch n"], parts: tuple[int, ...]) -> list[Array]:
     """The numbers of each part."""
     edges = [sum(parts[:i]) for i in range(1, len(parts))]

@@ -9,7 +9,7 @@ from jax.scipy.special import ndtri
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from asmpg.environments import ActionSpace, Box, Discrete, MultiDiscrete
-from asmpg.policies._action_head import ActionHead, draw, split_parts
+from asmpg.policies._action_head import ActionHead, draw, picked, split_parts
 
 #: Up to so many combinations of parts are one action each, with a probability of its own.
 MOST_COMBINATIONS = 64
@@ -81,7 +81,7 @@ class Categorical(ActionHead):
     def log_probability(
         self, numbers: Float[Array, "*batch P"], action: Int[Array, "*batch"]
     ) -> Float[Array, "*batch"]:
-        return jnp.take_along_axis(numbers, action[..., None], axis=-1)[..., 0]
+        return picked(numbers, action)
 
     def entropy(self, numbers: Float[Array, "*batch P"]) -> Float[Array, "*batch"]:
         return -jnp.sum(jnp.exp(numbers) * numbers, axis=-1)

@@ -197,7 +197,10 @@ class KernelTables(eqx.Module):
         start = jnp.broadcast_to(start[:, :, None], (times, symbols, states, states))
         matrices = jnp.concatenate([jnp.swapaxes(others, 1, 2), start], axis=1)
         action = jnp.where(past.first, self.num_actions, past.action)
-        return matrices[self._time(past), action * symbols + observation]
+        index = action * symbols + observation
+        if times == 1:
+            return rows_of(matrices[0], index)
+        return matrices[past.time, index]
 
     def log_controls(
         self, past: AgentMemory, observation: Int[Array, "*batch"]
@@ -228,6 +231,44 @@ class KernelTables(eqx.Module):
             for part in (past.action, past.time, observation)
         )
         return AgentMemory(state, action, time), observation
+
+
+#: With more rows than this, a matrix that says which is which takes too much memory.
+_MOST_ROWS = 512
+
+
+def rows_of(
+    table: Float[Array, "rows *row"], index: Int[Array, "*batch"]
+) -> Float[Array, "*batch_and_row"]:
+    """`table[index]`; the gradient of a small table is a product of matrices, but not on CPUs.
+
+    Elsewhere rows would be added up one by one: slowly, or in any order.
+    """
+    if jax.default_backend() == "cpu" or len(table) > _MOST_ROWS:
+        return table[index]
+    return _rows_by_product(table, index)
+
+
+@jax.custom_vjp
+def _rows_by_product(
+    table: Float[Array, "rows *row"], index: Int[Array, "*batch"]
+) -> Float[Array, "*batch_and_row"]:
+    return table[index]
+
+
+def _rows_forward(table: Array, index: Array) -> tuple[Array, tuple[Array, Array]]:
+    return table[index], (index, jnp.zeros((len(table), 0)))
+
+
+def _rows_backward(kept: tuple[Array, Array], slope: Array) -> tuple[Array, None]:
+    index, rows = kept
+    which = jax.nn.one_hot(index.ravel(), len(rows), dtype=slope.dtype)
+    flat = slope.reshape(index.size, -1)
+    total = jnp.matmul(which.T, flat, precision=jax.lax.Precision.HIGHEST)
+    return total.reshape(len(rows), *slope.shape[index.ndim :]), None
+
+
+_rows_by_product.defvjp(_rows_forward, _rows_backward)
 
 
 def input_index(

@@ -5,6 +5,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, Shaped
 
+from asmpg.policies._action_head import picked
 from asmpg.policies._input_codes import InputCodes, Inputs
 from asmpg.policies._kernel_tables import AgentMemory
 from asmpg.policies._networks import (
@@ -206,8 +207,8 @@ class MatrixPolicy(NetworkPolicy):
         start, rows = logits[..., :1, :], logits[..., 1:, :]
         if self.num_actions:
             shape = (*rows.shape[:-2], self.num_states, self.num_actions, self.num_states)
-            chosen = past.action[..., None, None, None]
-            rows = jnp.take_along_axis(rows.reshape(shape), chosen, axis=-2)[..., 0, :]
+            rows = jnp.moveaxis(rows.reshape(shape), -2, -1)
+            rows = picked(rows, jnp.broadcast_to(past.action[..., None, None], rows.shape[:-1]))
         return jax.nn.log_softmax(jnp.where(past.first[..., None, None], start, rows))
 
     def _logits(

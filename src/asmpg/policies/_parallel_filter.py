@@ -6,6 +6,7 @@ products of a vector and a matrix, give all `T` beliefs, and as many their gradi
 work than a loop of `T` products of a vector and a matrix, and much less waiting.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,8 @@ from jaxtyping import Array, Bool, Float
 
 #: Keeps a row a distribution where every probability has been rounded to zero.
 TINY = 1e-30
+#: Products of matrices of at most this size are written out.
+_MOST_UNROLLED = 16
 #: GPUs would else round the factors to ten bits.
 EXACTLY = jax.lax.Precision.HIGHEST
 
@@ -90,7 +93,7 @@ def _product(one: tuple[Array, Array], other: tuple[Array, Array]) -> tuple[Arra
     (scale, rows), (other_scale, other_rows) = one, other
     weights = jnp.log(rows + TINY) + other_scale[..., None, :]
     top = weights.max(axis=-1, keepdims=True)
-    product = jnp.matmul(jnp.exp(weights - top), other_rows, precision=EXACTLY)
+    product = _multiplied(jnp.exp(weights - top), other_rows)
     mass = product.sum(axis=-1, keepdims=True)
     return scale + (top + jnp.log(mass))[..., 0], product / mass
 
@@ -130,12 +133,23 @@ def _backward(kept: tuple[Any, ...], slope: Float[Array, "T N S"]) -> tuple[Arra
 def _moved(state: Array, element: tuple[Array, Array]) -> Array:
     """`B y + g`."""
     matrix, added = element
-    return jnp.matmul(matrix, state, precision=EXACTLY) + added
+    return _multiplied(matrix, state) + added
 
 
 def _affine(one: tuple[Array, Array], other: tuple[Array, Array]) -> tuple[Array, Array]:
     """`y -> B y + g` for `one`, and then for the `other`."""
-    return jnp.matmul(other[0], one[0], precision=EXACTLY), _moved(one[1], other)
+    return _multiplied(other[0], one[0]), _moved(one[1], other)
+
+
+def _multiplied(
+    one: Float[Array, "*batch n m"], other: Float[Array, "*batch m k"]
+) -> Float[Array, "*batch n k"]:
+    """Small matrices by the sum of their outer products: one kernel, where libraries are slow."""
+    inner = one.shape[-1]
+    if inner > _MOST_UNROLLED:
+        return jnp.matmul(one, other, precision=EXACTLY)
+    terms = (one[..., :, i, None] * other[..., None, i, :] for i in range(inner))
+    return functools.reduce(jnp.add, terms)
 
 
 beliefs_along.defvjp(_forward, _backward)

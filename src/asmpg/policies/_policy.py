@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Shaped
 
-from asmpg.policies._action_head import ActionHead
+from asmpg.policies._action_head import ActionHead, picked
 from asmpg.policies._heads import Categorical
 from asmpg.policies._kernel_tables import AgentMemory, KernelTables, Window, every_input
 from asmpg.policies._networks import Encoding
@@ -154,8 +154,7 @@ def log_probability(
     action: Shaped[Array, "*batch_and_action"],
 ) -> Float[Array, "*batch"]:
     """`log pi(s, a | x) = log nu(s | x) + log phi(a | s)`: the one place that says so."""
-    of_state = jnp.take_along_axis(log_nu, state[..., None], axis=-1)[..., 0]
-    return of_state + head.log_probability(log_phi, action)
+    return picked(log_nu, state) + head.log_probability(log_phi, action)
 
 
 class NetworkPolicy(ASMPolicy):

@@ -106,6 +106,11 @@ class TabularPolicy(ASMPolicy):
         del memory, observation
         return jax.nn.log_softmax(self.phi_logits)
 
+    def tabulate(self) -> KernelTables:
+        """It is a table already, its rows in the order of the inputs."""
+        log_nu, log_phi = map(jax.nn.log_softmax, (self.nu_logits, self.phi_logits))
+        return KernelTables(log_nu[None], log_phi[None, None])
+
 
 class JointTabularPolicy(ASMPolicy):
     """`pi(s, a | x)` as one softmax over all pairs `(s, a)`.
@@ -162,6 +167,11 @@ class JointTabularPolicy(ASMPolicy):
     def log_phi(self, memory: AgentMemory, observation: Int[Array, ""]) -> Float[Array, "S A"]:
         """The conditional of the action."""
         return jax.nn.log_softmax(self.logits[_row(self, memory, observation)], axis=-1)
+
+    def tabulate(self) -> KernelTables:
+        """It is a table already, its rows in the order of the inputs."""
+        log_nu = jax.nn.log_softmax(jax.nn.logsumexp(self.logits, axis=-1))
+        return KernelTables(log_nu[None], jax.nn.log_softmax(self.logits)[None])
 
 
 def _row(

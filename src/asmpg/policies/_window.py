@@ -9,7 +9,13 @@ import numpy as np
 from jaxtyping import Array, Float, Key, Shaped
 
 from asmpg.policies._action_head import ActionHead
-from asmpg.policies._kernel_tables import AgentMemory, KernelTables, Window, every_input
+from asmpg.policies._kernel_tables import (
+    AgentMemory,
+    KernelTables,
+    Window,
+    every_input,
+    rows_of,
+)
 from asmpg.policies._networks import (
     Encoding,
     Layers,
@@ -175,7 +181,7 @@ class WindowPolicy(ASMPolicy):
         """Whatever the state in `past`: the window does not depend on it."""
         logits = self.hidden.log_controls(past, observation)
         if self.window_logits is not None:
-            return self.head.normalise(logits + self.window_logits[observation])
+            return self.head.normalise(logits + rows_of(self.window_logits, observation))
         assert self.window_layers is not None
         flat = apply_layers(self.window_layers, self._features(past, observation))
         return self.head.normalise(logits + flat.reshape(logits.shape))

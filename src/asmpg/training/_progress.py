@@ -17,6 +17,8 @@ from asmpg.training._callbacks import Callback, Score
 
 #: The speed is measured over this many seconds.
 _WINDOW = 20.0
+#: Seeds that are trained together report together; their steps were taken since the last report.
+_TOGETHER = 1.0
 #: With more seeds than this, the rest is summed up.
 _MOST_SEEDS = 20
 
@@ -73,8 +75,10 @@ class Progress(Callback):
         self._steps += _steps_of(row)
         self._steps_that_count += self._counted(row)
         now = time.monotonic()
+        if len(self._measured) > 1 and now - self._measured[-1][0] < _TOGETHER:
+            now, _ = self._measured.pop()
         self._measured.append((now, self._steps))
-        while now - self._measured[0][0] > _WINDOW and len(self._measured) > 2:
+        while len(self._measured) > 3 and now - self._measured[1][0] > _WINDOW:
             self._measured.popleft()
         if self._every_evaluation:
             self._print(f"{self._title()}: {_all_metrics(row)}")
@@ -117,7 +121,9 @@ class Progress(Callback):
     def _speed(self) -> float:
         if len(self._measured) < 2:
             return 0.0
-        (began, first), (ended, last) = self._measured[0], self._measured[-1]
+        # Others may be about to report together with the last.
+        complete = -2 if len(self._measured) > 2 else -1
+        (began, first), (ended, last) = self._measured[0], self._measured[complete]
         return (last - first) / max(ended - began, 1e-9)
 
     def _mean_score(self) -> str:

@@ -3,7 +3,7 @@
 import abc
 import typing
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeVar
 
 import equinox as eqx
 import jax
@@ -17,7 +17,7 @@ from asmpg.experience import Experience, Rollouts
 from asmpg.gradients import generalised_advantages
 from asmpg.interop import Interface
 from asmpg.methods._kernels import encoding_of
-from asmpg.methods._method import Method, Metrics, given, structure
+from asmpg.methods._method import Method, Metrics, given, structure, with_structure
 from asmpg.methods._rates import adam_by_kind
 from asmpg.methods.critics import (
     Critic,
@@ -39,7 +39,8 @@ from asmpg.policies import (
     with_observations,
 )
 
-CriticKind = Literal["auto", "gru", "memory", "both", "linear", "latent"]
+PPOKind = TypeVar("PPOKind", bound="PPO")
+CriticKind = Literal["auto", "history", "gru", "memory", "both", "linear", "latent"]
 #: A critic of the user's own: called with the interface of the environment, the policy and a key.
 CriticFactory = Callable[[Interface, HistoryPolicy, Key[Array, ""]], Critic]
 #: Real observations are divided by this, unless told otherwise.
@@ -88,14 +89,14 @@ class PPO(Method[PPOLearner]):
     (Shamir and Zhang, 2013), or the newest alone if `averaging` is `None`.
 
     The `critic` is a recurrent network (`"gru"`), a network on the policy's own memory
-    (`"memory"`), or a recurrent one that reads that as well (`"both"`); `"auto"` is `"both"` where
-    observations are finite, else `"gru"`. `"linear"` is as `"auto"`, but its memory is a linear
-    recurrence, worked out without a loop over the steps of a rollout. `"latent"` is shown the
-    latent state of the environment as well, which is used in training only: compiled environments
-    have one, Gymnasium environments put it into the entry `latent` of `info`. Its recurrent
-    weights start orthogonal if `critic_orthogonal` (by default where observations are finite), and
-    `critic_keep_bias` is added to the bias of the gate that keeps its memory. A function of your
-    own makes any other `Critic`.
+    (`"memory"`), or a recurrent one that reads that as well (`"both"`); `"history"` is `"both"`
+    where observations are finite, else `"gru"`. `"linear"` is as `"history"`, but its memory is a
+    linear recurrence, worked out without a loop over the steps of a rollout. `"latent"` is shown
+    the latent state of the environment and the policy's memory, in training only: compiled
+    environments have such a state, Gymnasium environments put it into the entry `latent` of `info`.
+    `"auto"` is `"history"` unless the class says otherwise. Recurrent weights start orthogonal if
+    `critic_orthogonal` (by default where observations are finite), and `critic_keep_bias` is added
+    to the bias of the gate that keeps its memory. A function of your own makes any other `Critic`.
 
     Real observations are divided by `observation_scale`, or, if `normalise_observations`, by their
     running standard deviation after the mean was taken off; what was seen is saved with the policy,
@@ -185,6 +186,18 @@ class PPO(Method[PPOLearner]):
         gae_lambda = chosen["gae_lambda"] if self.gae_lambda is None else self.gae_lambda
         return {**chosen, "value_lambda": gae_lambda}
 
+    def settled(self: PPOKind, interface: Interface) -> PPOKind:
+        """With the kind of critic settled as well."""
+        method = super().settled(interface)
+        if method.critic != "auto":
+            return method
+        return with_structure(method, critic=self.default_critic(interface))
+
+    def default_critic(self, interface: Interface) -> CriticKind:
+        """What `critic="auto"` stands for."""
+        del interface
+        return "history"
+
     @abc.abstractmethod
     def make_policy(self, interface: Interface, key: Key[Array, ""]) -> HistoryPolicy:
         """A fresh policy."""
@@ -273,7 +286,7 @@ class PPO(Method[PPOLearner]):
             return self.critic(interface, policy, key)
         encoding = self.encoding(interface)
         finite, kind = encoding.num_observations is not None, self.critic
-        if kind == "auto":
+        if kind == "history":
             kind = "both" if finite else "gru"
         alone = kind == "gru" or (kind == "linear" and not finite)
         options = {

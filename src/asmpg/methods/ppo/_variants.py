@@ -5,10 +5,11 @@ from typing import Any, ClassVar, Literal
 from jaxtyping import Array, Key
 
 from asmpg._support.checks import MOST_STATES, MOST_WIDTH, check_integer, check_number, check_one_of
+from asmpg.environments import Discrete
 from asmpg.interop import Interface
 from asmpg.methods._kernels import KernelFactory, PolicyKind, check_kernels, kernel_maker
 from asmpg.methods._method import given, structure
-from asmpg.methods.ppo._ppo import PPO, PPOLearner
+from asmpg.methods.ppo._ppo import PPO, CriticKind, PPOLearner
 from asmpg.policies import (
     Actor,
     ASMPolicy,
@@ -28,6 +29,8 @@ _FINITE_STATES, _REAL_STATES = 32, 8
 _STATES_PER_GROUP = 8
 _REAL_WINDOW = 32
 _SHORTEST_HOLD, _LONGEST_HOLD = 100.0, 1000.0
+#: Larger latent states are not shown to the critic by default: one of so many, or so long a vector.
+_MOST_LATENT_STATES, _LONGEST_LATENT = 4096, 256
 
 
 class ASMPPO(PPO):
@@ -46,6 +49,9 @@ class ASMPPO(PPO):
     the last `window` observations and the actions between them, `phi(a | s, w)`; 0 is the paper's
     policy. By default there are 32 agent states and a window of 1 where observations are finite,
     else 8 and a window of 32; kernels of your own have no window unless it is asked for.
+
+    `critic="auto"` is `"latent"` in compiled environments, whose latent state costs nothing: only
+    training sees it. On the host, and where latent states are very large, it is `"history"`.
     """
 
     num_states: int | None = structure(None)
@@ -78,6 +84,15 @@ class ASMPPO(PPO):
         """`hold` is as long as an episode may last, within bounds."""
         hold = min(max(float(interface.max_steps), _SHORTEST_HOLD), _LONGEST_HOLD)
         return {**super().defaults(interface), "hold": hold}
+
+    def default_critic(self, interface: Interface) -> CriticKind:
+        """`"latent"` in compiled environments, unless their latent states are too large."""
+        if interface.on_host:
+            return "history"
+        space = interface.latent_space(self.latent)
+        finite = isinstance(space, Discrete)
+        small = space.n <= _MOST_LATENT_STATES if finite else len(space.low) <= _LONGEST_LATENT
+        return "latent" if small else "history"
 
     def make_policy(self, interface: Interface, key: Key[Array, ""]) -> FilteredPolicy:
         encoding = self.encoding(interface)

@@ -3,8 +3,8 @@
     pip install -r benchmarks/peers/requirements.txt
     python benchmarks/peers/recurrent_ppo.py [--tasks CheeseMaze ...] [--seeds 1] [--out FOLDER]
 
-Both have their default options, but for a window of 8 in RepeatPreviousEasy (ours) and 8
-environments abreast (theirs, as ours has). Ours plays the task compiled where asmpg has it so,
+Both have their default options, but for a window of 8 in RepeatPreviousEasy and a critic that is
+not shown latent states (ours, as theirs), and 8 environments abreast (theirs, as ours has). Ours plays the task compiled where asmpg has it so,
 theirs plays the same one through Gymnasium: CheeseMaze and MachineRepair by the ids that asmpg
 registers, POPGym's by POPGym. The masked cart-pole is Gymnasium's, stepped in Python by both. A run
 ends with the first evaluation (100 episodes, actions drawn) that reaches the score, or with its
@@ -112,7 +112,7 @@ def run_ours(task: Task, seed: int) -> dict[str, Any]:
     environment = task.ours if isinstance(task.ours, str) else task.ours()
     clock = _Until(task.measure, task.score)
     asmpg.learn(
-        asmpg.ASMPPO(**task.options),
+        asmpg.ASMPPO(critic="history", **task.options),
         environment,
         steps=task.steps,
         seeds=(seed,),

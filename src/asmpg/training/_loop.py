@@ -1,7 +1,6 @@
 """Training from the outside: Python over compiled chunks, from evaluation to evaluation."""
 
 import contextlib
-import dataclasses
 import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,22 +18,14 @@ from asmpg._support.interrupts import deferred_interrupt, worker_threads
 from asmpg._support.machine import available_cores
 from asmpg.interop import ResolvedEnvironment
 from asmpg.methods import Method
-from asmpg.runs import (
-    MetricsWriter,
-    Row,
-    RunConfig,
-    RunFolder,
-    SavedSeed,
-    SeedStatus,
-    columns,
-    make_rows,
-)
-from asmpg.training._callbacks import Callback, Callbacks, score_of
+from asmpg.runs import RunConfig, SavedSeed, SeedStatus, columns, make_rows
+from asmpg.training._callbacks import Callback, score_of
 from asmpg.training._checkpointer import Checkpointer
 from asmpg.training._host_seed import HostSeed
-from asmpg.training._program import Program, SeedState, build_program, seed_shapes
+from asmpg.training._program import SeedState, build_program
 from asmpg.training._progress import Progress
 from asmpg.training._result import TrainingResult
+from asmpg.training._run import Run, open_folder
 from asmpg.training._seed_batches import Chunk, CompiledSeed, Seat, SeedBatch, StackedSeeds
 from asmpg.training._stopping import StopRule
 
@@ -137,107 +128,20 @@ def train_together(
         for config, out in zip(configs, outs, strict=True):
             recorded = config.recording(resolved)
             program = build_program(recorded, resolved)
-            folder = _open(out, recorded, resume=resume)
+            folder = open_folder(out, recorded, resume=resume)
             if folder:
                 locks.enter_context(folder.locked())
             rule = StopRule(recorded, score_of(resolved.environment))
             runs.append(
-                _Run.restored(recorded, program, folder, callbacks, starts or {}, rule, until)
+                Run.restored(recorded, program, folder, callbacks, starts or {}, rule, until)
             )
         if any(not run.finished for run in runs):
             _train(runs, resolved, checkpoint_every)
         return [run.result() for run in runs]
 
 
-@dataclasses.dataclass
-class _Run:
-    """A run on its way: its configuration, its folder, and all that is known of it so far."""
-
-    config: RunConfig
-    program: Program
-    folder: RunFolder | None
-    saved: dict[int, SavedSeed]
-    rows: list[Row]
-    writer: MetricsWriter | None
-    listeners: Callbacks
-    rule: StopRule
-    #: How many steps seeds take this time.
-    until: int
-    #: Whether a callback has asked to stop.
-    stopped: bool = False
-
-    @classmethod
-    def restored(
-        cls,
-        config: RunConfig,
-        program: Program,
-        folder: RunFolder | None,
-        callbacks: Iterable[Callback],
-        starts: Mapping[int, SeedState],
-        rule: StopRule,
-        until: int | None,
-    ) -> "_Run":
-        saved, rows = folder.restore(seed_shapes(program)) if folder else ({}, [])
-        for seed, state in starts.items():
-            if seed not in saved:
-                saved[seed] = SavedSeed(state, state, SeedStatus())
-                if folder:
-                    folder.save_start(seed, state)
-        # By the rule as it is now, which may be another than the one they were trained by.
-        for row in rows:
-            known = saved[int(row["seed"])]
-            status = dataclasses.replace(known.status, stopped=rule.after(row))
-            saved[int(row["seed"])] = dataclasses.replace(known, status=status)
-        writer = folder.writer(rows) if folder else None
-        listeners = Callbacks(callbacks)
-        until = config.steps if until is None else until
-        return cls(config, program, folder, saved, rows, writer, listeners, rule, until)
-
-    @property
-    def finished(self) -> bool:
-        return all(
-            seed in self.saved and self.rests(self.saved[seed].status) for seed in self.config.seeds
-        )
-
-    def rests(self, status: SeedStatus) -> bool:
-        """Whether a seed takes no further step this time."""
-        there = status.evaluations > 0 and status.steps >= self.until
-        return there or self.config.finished(status)
-
-    def record(self, rows: Sequence[Row]) -> None:
-        """Write evaluations down and make them known."""
-        self.rows += rows
-        if self.writer is not None and rows:
-            self.writer.append(rows)
-        for row in rows:
-            if not self.listeners.on_evaluation(int(row["seed"]), row):
-                self.stopped = True
-
-    def status_after(self, row: Row, status: SeedStatus) -> SeedStatus:
-        """That of a seed after one more evaluation."""
-        objective = self.program.objective
-        if math.isnan(row[f"exact_{objective}"]):
-            value, error = row[f"{objective}_return"], row["standard_error"]
-        else:
-            value, error = row[f"exact_{objective}"], 0.0
-        status = status.after(int(row["steps"]), value, error)
-        return dataclasses.replace(status, stopped=self.rule.after(row))
-
-    def end(self) -> None:
-        """Put the rows in order."""
-        places = {seed: place for place, seed in enumerate(self.config.seeds)}
-        self.rows.sort(key=lambda row: places[int(row["seed"])])
-        if self.folder:
-            self.folder.write_rows(self.rows)
-
-    def result(self) -> TrainingResult:
-        if self.folder:
-            return TrainingResult(self.config, self.program, self.rows, self.folder.path)
-        return TrainingResult(self.config, self.program, self.rows, seeds=self.saved)
-
-
 def _train(
-    runs: Sequence[_Run], resolved: ResolvedEnvironment, checkpoint_every: int | None
+    runs: Sequence[Run], resolved: ResolvedEnvironment, checkpoint_every: int | None
 ) -> None:
     error = None
     batches: list[SeedBatch] = []
@@ -281,7 +185,7 @@ class _Loop:
 
     def __init__(
         self,
-        runs: Sequence[_Run],
+        runs: Sequence[Run],
         batches: Sequence[SeedBatch],
         checkpointer: Checkpointer | None,
     ):
@@ -398,27 +302,7 @@ def with_progress(callbacks: Iterable[Callback], verbose: int) -> list[Callback]
     return [Progress(every_evaluation=verbose == 2), *listed]
 
 
-def _open(out: str | Path | None, config: RunConfig, *, resume: bool) -> RunFolder | None:
-    if out is None and resume:
-        raise ValueError("resume needs out, the folder of the run to resume")
-    if out is None or not resume:
-        return None if out is None else RunFolder.create(out, config)
-    folder = RunFolder(out)
-    before = folder.config
-    end = {
-        "steps": max(config.steps, before.steps),
-        "stop_at": config.stop_at,
-        "patience": config.patience,
-    }
-    differences = config.differences(dataclasses.replace(before, **end))
-    if differences:
-        raise ValueError(f"{out} holds a run of another configuration: {'; '.join(differences)}")
-    if any(getattr(before, name) != value for name, value in end.items()):
-        folder.change_end(**end)
-    return folder
-
-
-def _compile(runs: Sequence[_Run], resolved: ResolvedEnvironment) -> list[SeedBatch]:
+def _compile(runs: Sequence[Run], resolved: ResolvedEnvironment) -> list[SeedBatch]:
     """Start the seeds and run the program once for nothing: whatever needs compiling is then."""
     for run in runs:
         run.listeners.on_compile()
@@ -436,7 +320,7 @@ def _compile(runs: Sequence[_Run], resolved: ResolvedEnvironment) -> list[SeedBa
 
 
 def _make_batches(
-    runs: Sequence[_Run],
+    runs: Sequence[Run],
     resolved: ResolvedEnvironment,
     seats: Mapping[Seat, SavedSeed | None],
 ) -> list[SeedBatch]:

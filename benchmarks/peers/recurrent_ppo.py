@@ -4,12 +4,12 @@
     python benchmarks/peers/recurrent_ppo.py [--tasks CheeseMaze ...] [--seeds 1] [--out FOLDER]
 
 Both have their default options, but for a window of 8 in RepeatPreviousEasy and a critic that is
-not shown latent states (ours, as theirs), and 8 environments abreast (theirs, as ours has). Ours plays the task compiled where asmpg has it so,
-theirs plays the same one through Gymnasium: CheeseMaze and MachineRepair by the ids that asmpg
-registers, POPGym's by POPGym. The masked cart-pole is Gymnasium's, stepped in Python by both. A run
-ends with the first evaluation (100 episodes, actions drawn) that reaches the score, or with its
-budget of steps. Seconds count from the call that trains, with compilation and, for ours, with
-evaluations; those of theirs are not counted.
+not shown latent states (ours, as theirs), and 8 environments abreast (theirs, as ours has). Ours
+plays the task compiled where asmpg has it so, theirs plays the same one through Gymnasium:
+CheeseMaze and MachineRepair by the ids that asmpg registers, POPGym's by POPGym. The masked
+cart-pole is Gymnasium's, stepped in Python by both. A run ends with the first evaluation (100
+episodes, actions drawn) that reaches the score, or with its budget of steps. Seconds count from the
+call that trains, with compilation and, for ours, with evaluations; those of theirs are not counted.
 """
 
 import argparse

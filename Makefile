@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: quickstart test test-long check lint types quick unit docs coverage clean
+.PHONY: quickstart test test-long check lint types quick unit docs coverage stranger release-check clean
 
 ## The main job: the environments with their yardsticks, a small study, and what an agent remembers.
 quickstart: .venv/installed
@@ -53,6 +53,14 @@ docs: .venv/installed-dev
 ## How much of the package the tests run; tracing makes them take half as long again.
 coverage: .venv/installed-dev
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder --cov --cov-report term:skip-covered
+
+## The first minutes of a stranger: README and first pages, followed to the letter in a fresh environment.
+stranger:
+	$(PYTHON) scripts/stranger.py --python $(PYTHON)
+
+## Before a release: sdist and wheel into dist/, looked into, installed and used on every Python here.
+release-check:
+	$(PYTHON) scripts/release_check.py --keep dist
 
 .venv/installed: pyproject.toml constraints.txt
 	@echo "==> Creating .venv and installing asmpg"

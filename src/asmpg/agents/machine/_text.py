@@ -242,7 +242,9 @@ def _where(machine: "Machine", state: int) -> str:
     if latent.sum() == 0:
         return ""
     belief = latent / latent.sum()
-    likely = [x for x in np.argsort(-belief, kind="stable") if belief[x] > _RARE]
+    order = np.argsort(-belief, kind="stable")
+    # Where none is likely, all that are possible count.
+    likely = [x for x in order if belief[x] > _RARE] or [x for x in order if belief[x] > 0]
     environment = machine.setting.environment
     assert environment is not None
     words = [f"{environment.describe_state(np.asarray(x))} ({percent(belief[x])})" for x in likely]

@@ -11,7 +11,6 @@ import argparse
 from typing import Any
 
 import gymnasium
-import minigrid  # noqa: F401 - importing it registers its environments
 from gymnasium import spaces
 
 import asmpg
@@ -40,7 +39,7 @@ class Glance(gymnasium.ObservationWrapper[Any, Any, Any]):
 
 def make_environment() -> gymnasium.Env[Any, Any]:
     """MemoryS7 with those symbols, and with three actions: turn left, turn right, go forward."""
-    env = Glance(gymnasium.make("MiniGrid-MemoryS7-v0"))
+    env = Glance(gymnasium.make("minigrid:MiniGrid-MemoryS7-v0"))
     return gymnasium.wrappers.TransformAction(env, int, spaces.Discrete(3))
 
 
@@ -74,7 +73,7 @@ def watch(agent: asmpg.Agent) -> None:
     things, actions = ("nothing", "key", "ball"), ("turn left", "turn right", "go forward")
     env = make_environment()
     seen, _ = env.reset(seed=4)
-    state, over = None, False
+    state, over, reward = None, False, 0.0
     while not over:
         action, state = agent.predict(seen, state, deterministic=True)
         view = ", ".join(f"{side} {things[seen[side]]}" for side in SIDES if seen[side])

@@ -39,8 +39,8 @@ def test_the_blocks_of_a_page_run_in_their_order(page, tmp_path, monkeypatch):
     def search(model, **options):
         return best_stochastic_memoryless(model, **options | {"restarts": 1})
 
-    for module in re.findall(r"^import (minigrid)\b", page.read_text(), re.MULTILINE):
-        pytest.importorskip(module)
+    if page.name == "minigrid.md":
+        pytest.importorskip("minigrid")
     monkeypatch.setattr("asmpg.exact._yardsticks.best_stochastic_memoryless", search)
     monkeypatch.chdir(tmp_path)
     names = {}

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import asmpg
 from asmpg._support.command_line import read_command
 from asmpg.cli import COMMANDS
 from asmpg.exact import best_stochastic_memoryless
@@ -110,3 +111,7 @@ def test_local_links_lead_somewhere():
                 # What is built from docs/ cannot see what lies beside it.
                 inside = (path.parent / target).resolve().is_relative_to(ROOT / "docs")
                 assert inside or path.name == "README.md", f"{path.name}: {target}"
+
+
+def test_the_changelog_begins_with_this_version():
+    assert re.findall("^## (.*)", (ROOT / "CHANGELOG.md").read_text(), re.M)[0] == asmpg.__version__

@@ -131,12 +131,13 @@ def follow(page: str, language: str, text: str, stranger: Stranger, log: Path) -
     if text in LATER:
         print(f"{'later':>9}  {page}: {told}", flush=True)
         return
-    began = time.perf_counter()
+    before, began = log.stat().st_size, time.perf_counter()
     worked = stranger.command(text) if language == "sh" else stranger.block(text)
     print(f"{time.perf_counter() - began:7.1f} s  {page}: {told}", flush=True)
     if not worked:
         stranger.leave()
-        sys.exit(f"{page}: this failed:\n\n{text}\n\n{log.read_text()[-4000:]}")
+        said = log.read_bytes()[before:].decode(errors="replace")
+        sys.exit(f"{page}: this failed:\n\n{text}\n\n{said[-4000:]}")
 
 
 if __name__ == "__main__":

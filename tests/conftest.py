@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 from pathlib import Path
 
 # Before numpy and scipy are loaded: on small matrices threads cost more than they compute.
@@ -15,6 +16,9 @@ from quick import LONG, QUICK
 
 install_import_hook("asmpg", "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))")
 
+# What Python compiles is kept for the processes that tests start, even where that is switched off.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # Most time goes into compiling programs that run once, here and in the processes that tests start:
 # their code need not be good.
 jax.config.update("jax_disable_most_optimizations", True)

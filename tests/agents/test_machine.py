@@ -24,6 +24,7 @@ from asmpg.policies import (
 )
 from controllers import cheese_maze_controller, hallway_controller, machine_repair_controller
 from finite import make_finite
+from quick import long
 
 NAMES = {"action_names": ("left", "right"), "observation_names": ("red", "green", "blue")}
 
@@ -113,7 +114,7 @@ def machine_in(environment, policy, **options):
 
 
 @pytest.mark.parametrize("kind", [TabularPolicy, JointTabularPolicy])
-@pytest.mark.parametrize("environment", ["CheeseMaze", "MachineRepair", "Tiger"])
+@pytest.mark.parametrize("environment", ["CheeseMaze", *map(long, ("MachineRepair", "Tiger"))])
 def test_a_machine_is_worth_what_its_policy_is(environment, kind):
     policy = random_policy(environment, kind)
     machine = machine_in(environment, policy)
@@ -380,7 +381,7 @@ def test_a_policy_with_kernels_for_each_step_is_refused():
         Machine.of_policy(policy)
 
 
-@pytest.mark.parametrize(("name", "window"), [("CheeseMaze", 2), ("Tiger", 3)])
+@pytest.mark.parametrize(("name", "window"), [("CheeseMaze", 2), long("Tiger", 3)])
 def test_a_window_becomes_part_of_the_state(name, window):
     """Tolerance: four standard errors of the sampled return."""
     environment = make(name, max_steps=30)

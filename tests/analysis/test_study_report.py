@@ -31,11 +31,17 @@ FIGURES = (
 )
 
 
-@pytest.fixture(autouse=True)
-def _yardsticks(monkeypatch):
+#: An entry whose label has to be escaped.
+LABELLED = {"asmpg": {"label": "<b>ASMPG</b> & 'co'"}, "ais-kl": {}, "mine": {"method": "asmpg"}}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _yardsticks():
     """Random scores 0, the optimum 1, whatever the criterion."""
     values = Yardsticks(*(Yardstick(value, value, value) for value in (0.0, 0.3, 0.4, 1.0, 1.2)))
-    monkeypatch.setattr("asmpg.exact.yardsticks", lambda *_, **__: values, raising=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("asmpg.exact.yardsticks", lambda *_, **__: values, raising=False)
+        yield
 
 
 def rows(path):
@@ -51,6 +57,15 @@ def folder(tmp_path):
 @pytest.fixture
 def results(folder):
     return collect(folder)
+
+
+@pytest.fixture(scope="module")
+def reported(tmp_path_factory):
+    """A study whose report has been written."""
+    path = tmp_path_factory.mktemp("reported") / "study"
+    folder = make_up(prepare(path, study(entries=LABELLED)), spread_out)
+    cli.main(["report", str(folder.path)])
+    return folder
 
 
 def test_results_are_those_of_the_runs(results):
@@ -177,15 +192,15 @@ def test_every_method_has_one_look_and_no_two_are_alike_in_grey():
         assert len({getattr(look, part) for look in looks.values()}) == len(names)
 
 
-def test_figures_are_drawn_and_repeat_themselves(results, tmp_path):
-    summary = summarise(results)
-    once, twice = (draw_figures(results, summary, tmp_path / name) for name in "ab")
-    assert tuple(picture.name for picture in once) == FIGURES
-    for one, other in zip(once, twice, strict=True):
-        png, svg = one.paths
+def test_figures_are_drawn_and_repeat_themselves(reported, tmp_path):
+    results = collect(reported)
+    pictures = draw_figures(results, summarise(results), tmp_path)
+    assert tuple(picture.name for picture in pictures) == FIGURES
+    for picture in pictures:
+        png, svg = picture.paths
         assert png.read_bytes().startswith(b"\x89PNG")
         assert "<svg" in svg.read_text()
-        assert svg.read_bytes() == other.paths[1].read_bytes()
+        assert svg.read_bytes() == (reported.path / "figures" / svg.name).read_bytes()
 
 
 def test_figures_of_results_without_yardsticks_or_rivals(tmp_path, monkeypatch):
@@ -218,10 +233,8 @@ def test_missing_runs_are_named_and_left_out(folder, results):
     assert "2 of 9 runs are missing or unfinished" in page(folder, found, summary, [])
 
 
-def test_the_report_needs_nothing_but_itself(folder, capsys):
-    cli.main(["report", str(folder.path)])
-    assert "ASMPG" in capsys.readouterr().out
-    text = (folder.path / "report.html").read_text()
+def test_the_report_needs_nothing_but_itself(reported):
+    text = (reported.path / "report.html").read_text()
     assert (
         text.index("Who wins where") < text.index("Learning curves") < text.index("Configurations")
     )
@@ -229,7 +242,7 @@ def test_the_report_needs_nothing_but_itself(folder, capsys):
     assert "http" not in re.sub(r"base64,[\w+/=]+", "", text)
     assert "asmpg study study.toml --out=runs/made-up" in text
     assert "learning_rate" in text
-    assert str(folder.path) not in text
+    assert str(reported.path) not in text
 
 
 def test_a_folder_without_whole_runs_is_a_failure(tmp_path, capsys):
@@ -260,11 +273,8 @@ TRY = """onload = () => {
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium in the path to open the report with")
 @pytest.mark.parametrize("width", [None, 390], ids=["desktop", "phone"])
-def test_the_report_works_in_a_browser(folder, tmp_path, width):
-    entries = {"asmpg": {"label": "<b>ASMPG</b> & 'co'"}, "ais-kl": {}, "mine": {"method": "asmpg"}}
-    folder = prepare(folder.path, study(entries=entries))
-    cli.main(["report", str(folder.path)])
-    report = (folder.path / "report.html").read_text()
+def test_the_report_works_in_a_browser(reported, tmp_path, width):
+    report = (reported.path / "report.html").read_text()
     seen = browse(report, TRY, tmp_path, width)
     assert seen["errors"] == []
     assert seen["width"] == (width or 1280)

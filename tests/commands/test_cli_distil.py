@@ -17,7 +17,8 @@ OPTIONS = {
     "critic": "memory",
 }
 QUICK = [
-    *("--sequences", "4", "--rounds", "2", "--epochs", "1", "--episodes", "4", "--quiet"),
+    *("--sequences", "4", "--rounds", "2", "--epochs", "1", "--episodes", "4", "--window", "0"),
+    "--quiet",
     *(word for name, value in OPTIONS.items() for word in ("--option", f"{name}={value}")),
 ]
 
@@ -52,10 +53,10 @@ def test_a_run_is_distilled_and_taken_by_the_other_commands(run, capsys):
     assert (config.method_options["num_states"], config.method_options["discount"]) == (2, 0.9)
     assert config.environment_options == {"max_steps": 20}
     cli.main(["evaluate", str(student), "--episodes", "5"])
-    cli.main(["plot", str(student)])
     assert asmpg.show(student).machine.num_states == 2
 
 
+@pytest.mark.long
 def test_a_belief_policy_is_distilled_from_a_file(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     cli.main(["distil", "Tiger", "--teacher", "qmdp", "--num-states", "2", *QUICK])

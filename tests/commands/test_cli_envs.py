@@ -13,6 +13,7 @@ import asmpg
 from asmpg.cli import main
 from asmpg.exact import best_stochastic_memoryless
 from finite import REFERENCE_VALUES
+from quick import long
 
 NAMES = [
     "CheeseMaze",
@@ -90,7 +91,7 @@ def short_search(monkeypatch):
 
 @pytest.mark.usefixtures("short_search")
 @pytest.mark.long_running
-@pytest.mark.parametrize("name", ["CheeseMaze", "MachineRepair"])
+@pytest.mark.parametrize("name", ["CheeseMaze", long("MachineRepair")])
 def test_stored_values_are_what_the_solvers_say(listing, name):
     """But for the best memoryless policy, which is searched for less here."""
     (found,) = asmpg.envs(name, recompute=True)

@@ -70,6 +70,7 @@ def controller(*, num_actions=3, num_observations=2):
     return Agent.of_policy(policy, Discrete(num_observations))
 
 
+@pytest.mark.long
 @pytest.mark.long_running
 def test_a_finite_state_controller_is_recovered():
     """On held-out histories, 0.02 in total variation, averaged over their steps."""

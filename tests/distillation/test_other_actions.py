@@ -11,6 +11,7 @@ from asmpg.distillation import Examples, PolicyTeacher, Sampler, log_probabiliti
 from asmpg.interop import Interface, resolve
 from asmpg.methods import ASMPPO, GRUPPO
 from compiled_environments import Aim, Doors
+from quick import long
 
 SMALL = {
     "num_environments": 2,
@@ -38,7 +39,7 @@ class Pointer:
         return (0.5 * target[:, None] + away).astype(np.float32), (target,)
 
 
-@pytest.mark.parametrize("kind", ["parts", "real"])
+@pytest.mark.parametrize("kind", [long("parts"), "real"])
 def test_a_student_remembers_what_to_aim_at(kind, tmp_path):
     """Without memory three of four steps lose half of the way between the targets on average."""
     asmpg.distil(
@@ -57,7 +58,7 @@ def test_a_student_remembers_what_to_aim_at(kind, tmp_path):
     assert student["rounds"][-1]["kl"] is student["rounds"][-1]["agreement"] is None
 
 
-@pytest.mark.parametrize("method", [ASMPPO(num_states=3, window=2), GRUPPO(width=4)], ids=str)
+@pytest.mark.parametrize("method", [long(ASMPPO(num_states=3, window=2)), GRUPPO(width=4)], ids=str)
 def test_real_actions_are_labelled_by_draws_of_known_density(method):
     """The loss of the teacher itself is minus the density of what it drew, and has that mean.
 

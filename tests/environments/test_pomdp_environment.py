@@ -117,12 +117,8 @@ def test_a_file_is_resolved_and_trained_in(path, tmp_path):
     resolved = resolve(str(path), {"max_steps": 20})
     assert resolved.environment is not None
     assert resolved.interface.max_steps == 20
-    agent = asmpg.ASMPPO(num_states=2).learn(
-        str(path),
-        environment_options={"max_steps": 20},
-        steps=1_000,
-        evaluate_every=1_000,
-        verbose=0,
+    agent = asmpg.ASMPG(num_states=2, policy="tabular").learn(
+        str(path), environment_options={"max_steps": 20}, steps=100, verbose=0
     )
     action, _ = agent.predict(2)
     assert int(action) in (0, 1)

@@ -35,8 +35,7 @@ from asmpg.exact import (
     striped,
     write_reference_values,
 )
-
-pytestmark = pytest.mark.long_running
+from quick import long
 
 KEY = jax.random.key(20260)
 
@@ -65,10 +64,9 @@ def three_state_controller(key, step, observation, state, last):
 @pytest.mark.parametrize(
     ("environment", "discounted", "undiscounted", "length"),
     [
-        (CheeseMaze(), 0.515299, 0.868807, 83.034285),
-        (MachineRepair(), -5.358243, -13.239323, 200),
+        pytest.param(CheeseMaze(), 0.515299, 0.868807, 83.034285, id="CheeseMaze"),
+        long(MachineRepair(), -5.358243, -13.239323, 200, id="MachineRepair"),
     ],
-    ids=["CheeseMaze", "MachineRepair"],
 )
 def test_simulation_agrees_with_exact_values(environment, discounted, undiscounted, length):
     act = UniformAct(environment.action_space.n)
@@ -79,13 +77,13 @@ def test_simulation_agrees_with_exact_values(environment, discounted, undiscount
 
 
 def test_simulation_plays_finite_memories():
-    played = simulate(HealthcareTreatment(), three_state_controller, 100_000, KEY, carry=MILD)
+    played = simulate(HealthcareTreatment(), three_state_controller, 20_000, KEY, carry=MILD)
     assert agrees(played.discounted, 38.35, 0.02)
     assert agrees(played.undiscounted, 42.69, 0.04)
 
 
 def test_simulated_constant_dose():
-    played = simulate(HealthcareTreatment(), always(NONE), 50_000, KEY)
+    played = simulate(HealthcareTreatment(), always(NONE), 10_000, KEY)
     assert agrees(played.discounted, -45.76, 0.01)
     assert agrees(played.undiscounted, -55.24, 0.01)
 
@@ -102,12 +100,12 @@ def test_memory_starts_anew_with_every_episode():
 
 def test_an_episode_depends_on_the_key_and_its_number_only():
     environment, act = HealthcareTreatment(), UniformAct(3)
-    few = play(environment, act, 100, KEY)
-    many = play(environment, act, 5_001, KEY)
-    assert many.length.shape == (5_001,)
-    np.testing.assert_array_equal(few.length, many.length[:100])
-    np.testing.assert_allclose(few.discounted, many.discounted[:100], rtol=1e-5)
-    other = play(environment, act, 100, jax.random.key(1))
+    few = play(environment, act, 50, KEY)
+    many = play(environment, act, 1_001, KEY)
+    assert many.length.shape == (1_001,)
+    np.testing.assert_array_equal(few.length, many.length[:50])
+    np.testing.assert_allclose(few.discounted, many.discounted[:50], rtol=1e-5)
+    other = play(environment, act, 50, jax.random.key(1))
     assert not np.array_equal(few.length, other.length)
 
 
@@ -123,7 +121,7 @@ def test_simulation_is_discounted_from_the_second_step():
 
 def test_random_value_on_a_grid_agrees_with_simulation():
     table = np.full((61, 3), 1 / 3)
-    played = simulate(HealthcareTreatment(), UniformAct(3), 50_000, KEY)
+    played = simulate(HealthcareTreatment(), UniformAct(3), 10_000, KEY)
     for discount, estimate in ((0.99, played.discounted), (1.0, played.undiscounted)):
         value = evaluate_table(
             HealthcareTreatment(), table, discount, nodes=2, toxicity=21, resistance=13
@@ -133,19 +131,19 @@ def test_random_value_on_a_grid_agrees_with_simulation():
 
 def test_value_on_a_grid_where_toxicity_never_decays():
     environment = HealthcareTreatment(max_steps=40, toxicity_decay=1.0)
-    played = simulate(environment, always(MILD), 50_000, KEY)
+    played = simulate(environment, always(MILD), 10_000, KEY)
     table = np.tile([0.0, 1.0, 0.0], (61, 1))
     value = evaluate_table(environment, table, 0.99, nodes=2, toxicity=21, resistance=13)
     assert agrees(played.discounted, value)
 
 
-@pytest.mark.parametrize(("discount", "optimum"), [(0.99, 40.56), (1.0, 52.03)])
+@pytest.mark.parametrize(("discount", "optimum"), [(0.99, 40.56), long(1.0, 52.03)])
 def test_coarse_dynamic_programming(discount, optimum):
     """A grid of 61 x 2 x 21 x 17 is off by less than 0.4, and its doses lose less than 0.6."""
     environment = HealthcareTreatment()
     value, doses = healthcare_optimum(environment, discount, GridSize(61, 2, 21, 17))
     assert abs(value - optimum) < 0.4
-    played = simulate(environment, doses, 50_000, KEY, discount).discounted
+    played = simulate(environment, doses, 10_000, KEY, discount).discounted
     margin = 4 * played.standard_error
     assert optimum - 0.6 - margin < played.mean < optimum + margin
 
@@ -212,13 +210,13 @@ def test_too_little_noise_is_refused():
 )
 def test_linear_rules_on_velocities(weight, discounted, undiscounted, error):
     rule = VelocityRule(jnp.asarray(weight))
-    played = simulate(VelocityOnlyCartPole(), rule, 10_000, KEY)
+    played = simulate(VelocityOnlyCartPole(), rule, 2_000, KEY)
     assert agrees(played.discounted, discounted, error)
     assert agrees(played.undiscounted, undiscounted, error)
 
 
 def test_random_cart_pole():
-    played = simulate(VelocityOnlyCartPole(), UniformAct(2), 50_000, KEY)
+    played = simulate(VelocityOnlyCartPole(), UniformAct(2), 10_000, KEY)
     assert agrees(played.discounted, 19.50, 0.02)
     assert agrees(played.undiscounted, 22.24, 0.03)
 
@@ -226,10 +224,10 @@ def test_random_cart_pole():
 def test_position_and_angle_balance_for_longer():
     environment = VelocityOnlyCartPole(max_steps=500)
     weight = jnp.asarray([0.05, 0.2, 1.0, 0.3])
-    by_state = play(environment, StateRule(weight), 1_000, KEY)
+    by_state = play(environment, StateRule(weight), 200, KEY)
     assert np.all(by_state.length == 500)
     rule = IntegratingRule(weight, environment.time_step)
-    by_history = play(environment, rule, 1_000, KEY, carry=jnp.zeros(2))
+    by_history = play(environment, rule, 200, KEY, carry=jnp.zeros(2))
     assert np.all(by_history.length == 500)
 
 
@@ -278,7 +276,7 @@ def test_shipped_tables_are_worth_what_is_said():
     ):
         np.testing.assert_allclose(table.probability.sum(axis=1), 1, atol=1e-9)
         act = HealthTable(jnp.asarray(table.probability))
-        assert agrees(simulate(environment, act, 100_000, KEY, discount).discounted, table.value)
+        assert agrees(simulate(environment, act, 20_000, KEY, discount).discounted, table.value)
         assert table.value <= value <= table.value + 0.1
 
 

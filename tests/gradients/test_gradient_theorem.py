@@ -11,6 +11,7 @@ import pytest
 
 from asmpg.gradients import reward_to_go, sampled_gradient
 from enumeration import HORIZON, POLICIES, enumerate_process, flat, make_policy
+from quick import long
 
 
 @pytest.fixture(autouse=True)
@@ -21,7 +22,9 @@ def _float64():
 
 @pytest.mark.parametrize("discount", [1.0, 0.9], ids=["episodic", "discounted"])
 @pytest.mark.parametrize("terminating", [False, True], ids=["fixed length", "terminating"])
-@pytest.mark.parametrize("kind", POLICIES)
+@pytest.mark.parametrize(
+    "kind", [kind if "by time" not in kind else long(kind) for kind in POLICIES]
+)
 def test_expectation_is_the_exact_gradient(kind, terminating, discount):
     process = enumerate_process(7, terminating=terminating)
     policy = make_policy(kind, jax.random.key(3))

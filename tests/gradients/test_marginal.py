@@ -30,6 +30,7 @@ from enumeration import (
     flat,
     make_policy,
 )
+from quick import long
 
 ESTIMATORS = {"sampled": sampled_gradient, "marginal": marginal_gradient}
 
@@ -40,7 +41,9 @@ def _float64():
         yield
 
 
-@pytest.mark.parametrize("kind", POLICIES)
+@pytest.mark.parametrize(
+    "kind", [kind if kind in ("tabular", "mlp by time") else long(kind) for kind in POLICIES]
+)
 def test_expectation_is_the_exact_gradient(kind):
     process = enumerate_process(7, terminating=True)
     policy = make_policy(kind, jax.random.key(3))

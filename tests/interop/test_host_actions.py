@@ -14,6 +14,7 @@ from asmpg.environments import Box, Discrete, MultiDiscrete
 from asmpg.interop import Interface, reader_of
 from asmpg.interop.host import read_action_space
 from asmpg.methods import AIS, ASMPG, ASMPPO, GRUPPO, MemorylessPPO, MinGRUPPO
+from quick import long
 
 SPACES = [
     spaces.Discrete(3, start=-1),
@@ -94,7 +95,13 @@ def trained(case):
     return method.learn(lambda: Anything(space), **QUICK), space
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "case",
+    [
+        *("asm-ppo, parts", "gru-ppo, real", "asmpg, real"),
+        *map(long, ("asm-ppo, few", "asm-ppo, real", "mingru-ppo, parts", "memoryless-ppo, real")),
+    ],
+)
 def test_methods_train_and_their_agents_act(case, tmp_path):
     """What is saved and loaded plays as before, alone and in batches."""
     agent, space = trained(case)
@@ -165,6 +172,7 @@ class Doors(gymnasium.Env):
         return seen, reward, last, False, info
 
 
+@pytest.mark.long
 def test_a_masked_task_is_learned_that_is_not_without():
     """After 4,000 steps the mean return of 100 episodes is above 0.9; below 0.2 without masks."""
     options = {"steps": 4_000, "seeds": (1,), "evaluation_episodes": 2, "verbose": 0}

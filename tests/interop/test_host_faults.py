@@ -19,6 +19,7 @@ from asmpg.interop.host import VectorDriver
 from asmpg.runs import RunConfig
 from asmpg.training import build_program
 from host_environments import Endless, Faulty, NumPyCheeseMaze
+from quick import long
 
 
 def opened(environment, copies=2, **options):
@@ -105,7 +106,7 @@ FLAG = "Faulty: terminated must be True or False, got 'no'"
         ("exit", "sync", EXIT),
         ("exit", "async", EXIT),
         ("flag", "sync", FLAG),
-        ("flag", "async", FLAG),
+        long("flag", "async", FLAG),
         ("four", "sync", "Faulty: step must return 5 values, got 4 values"),
     ],
 )
@@ -207,7 +208,7 @@ def test_a_process_that_dies():
         play(driver, 2)
 
 
-@pytest.mark.parametrize("vectorization", ["sync", "async"])
+@pytest.mark.parametrize("vectorization", ["sync", long("async")])
 def test_a_failing_close_is_a_warning(vectorization):
     with pytest.warns(UserWarning, match="raised OSError in close: the port is gone"):
         driver = opened(Faulty("close"), vectorization=vectorization)
@@ -262,14 +263,16 @@ def test_step_timeouts_that_make_no_sense(environment, seconds, message):
 
 
 SCRIPT = """
-import asmpg, gymnasium, host_environments
-from asmpg.cli import main
+import gymnasium, host_environments
 
 gymnasium.register("Faulty-v0", entry_point=host_environments.Faulty, kwargs={"fault": "raise"})
 if __name__ == "__main__":
+    from asmpg.cli import main
+
     main(["train", "Faulty-v0", "--method=memoryless-ppo", "--vectorization=async",
           "--option=num_environments=2", "--option=minibatches=1", "--option=rollout_steps=8",
-          "--out=run", "--quiet", "--environment-option=after=3", "--step-timeout=60"])
+          "--evaluation-episodes=2", "--out=run", "--quiet", "--environment-option=after=3",
+          "--step-timeout=60"])
 """
 
 

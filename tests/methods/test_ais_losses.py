@@ -23,11 +23,12 @@ from ais_examples import (
     random_segments,
 )
 from asmpg.methods.ais import LSTMState, _losses, ais_gradient, ais_loss, weigh_steps
+from quick import long
 
 
 @pytest.mark.usefixtures("x64")
 @pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("longest", [1, 16, 17, 40])
+@pytest.mark.parametrize("longest", [*map(long, (1, 16, 40)), 17])
 def test_the_gradient_in_blocks_is_the_gradient(variant, longest):
     """With padding behind columns of several lengths, and segments that start inside a block."""
     networks = jax.tree.map(lambda leaf: leaf.astype(float), make_networks(variant=variant))

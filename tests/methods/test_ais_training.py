@@ -13,6 +13,7 @@ from asmpg.methods.ais import AIS, Segments, encode_segments
 from asmpg.runs import RunConfig, default_seeds
 from asmpg.training import train
 from learning import improve, initialise
+from quick import long
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +111,7 @@ def test_the_two_losses_have_learning_rates_of_their_own():
     [
         ("HealthcareTreatment", "ais-mmd"),
         ("VelocityOnlyCartPole", "ais-kl-fixed"),
-        ("MachineRepair", "ais-mmd-fixed"),
+        long("MachineRepair", "ais-mmd-fixed"),
     ],
 )
 def test_every_variant_trains_by_the_common_loop(name, method):

@@ -21,6 +21,7 @@ from asmpg.policies import FilteredPolicy, WindowPolicy
 from asmpg.runs import RunConfig
 from asmpg.training import build_program, start_seed
 from learning import improve, initialise, open_compiled
+from quick import long
 
 SMALL = {"num_environments": 4, "rollout_steps": 16, "minibatches": 2, "epochs": 2}
 METHODS = {
@@ -196,7 +197,16 @@ def test_scale_is_that_of_recent_targets():
     np.testing.assert_allclose(often.centre, 3000.0, rtol=1e-3)
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "asm-ppo",
+        "asm-ppo, in parallel",
+        "gru-ppo",
+        *map(long, ("asm-ppo, memory critic", "asm-ppo, recurrent critic")),
+        *map(long, ("mingru-ppo", "memoryless-ppo")),
+    ],
+)
 def test_update_is_one_program_that_changes_what_it_should(name):
     environment = make("TMaze", length=2)
     method = METHODS[name]
@@ -286,7 +296,7 @@ def test_the_entropy_bonus_fades(played):
     assert np.abs(learned(5.0, 0.0) - learned(0.0, 0.0)).max() > 1e-3
 
 
-@pytest.mark.parametrize(("name", "place"), [("TMaze", 0), ("VelocityOnlyCartPole", 1)])
+@pytest.mark.parametrize(("name", "place"), [long("TMaze", 0), ("VelocityOnlyCartPole", 1)])
 def test_some_defaults_depend_on_the_kind_of_observations(name, place):
     environment, key = make(name), jax.random.key(0)
     chosen = {option: kinds[place] for option, kinds in MemorylessPPO.by_observations.items()}

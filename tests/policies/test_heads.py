@@ -28,6 +28,7 @@ from asmpg.policies import (
     head_of,
     windows_along,
 )
+from quick import long
 
 STATES, OBSERVATIONS, STEPS, EPISODES = 2, 3, 3, 2
 HEADS = {
@@ -115,7 +116,7 @@ def case(request, x64):
     return head, *history(head, jax.random.key(1))
 
 
-@pytest.mark.parametrize("window", [0, 2])
+@pytest.mark.parametrize("window", [long(0), 2])
 def test_the_filter_sums_over_all_paths(case, window):
     """Log-probabilities and their gradient agree to 1e-9, masks included."""
     head, observations, actions, masks = case

@@ -32,6 +32,7 @@ from asmpg.policies._window import empty_window, window_features
 from enumeration import ACTIONS, OBSERVATIONS, STATES, enumerate_process, flat
 from finite import make_finite
 from learning import open_compiled
+from quick import long
 
 FINITE = Encoding(2, 4)
 REAL = Encoding(2, None, (1.0, 2.0))
@@ -113,7 +114,7 @@ def test_the_past_of_real_observations_is_averaged_over_blocks():
     assert window_size(REAL, 6) == len(found)
 
 
-@pytest.mark.parametrize("window", [1, 3])
+@pytest.mark.parametrize("window", [long(1), 3])
 @pytest.mark.parametrize("encoding", [FINITE, REAL], ids=["finite", "real"])
 def test_the_filter_sums_over_all_paths(encoding, window):
     with jax.enable_x64(True):
@@ -138,7 +139,7 @@ def test_the_filter_sums_over_all_paths(encoding, window):
 
 
 @pytest.mark.parametrize("estimator", [sampled_gradient, marginal_gradient])
-@pytest.mark.parametrize("window", [1, 2])
+@pytest.mark.parametrize("window", [long(1), 2])
 def test_expectation_is_the_exact_gradient(estimator, window):
     with jax.enable_x64(True):
         process = enumerate_process(7, terminating=True)
@@ -231,10 +232,10 @@ def test_it_starts_as_the_policy_without_a_window():
 @pytest.mark.parametrize(
     ("method", "name"),
     [
-        ("asm-ppo", "RepeatFirst"),
+        long("asm-ppo", "RepeatFirst"),
         ("asm-ppo", "VelocityOnlyCartPole"),
         ("asmpg", "RepeatFirst"),
-        ("asmpg-marginal", "VelocityOnlyCartPole"),
+        long("asmpg-marginal", "VelocityOnlyCartPole"),
     ],
 )
 def test_methods_train_save_and_play_with_a_window(method, name, tmp_path):

@@ -68,11 +68,11 @@ TRAIN = """
 import os, sys
 os.sched_setaffinity(0, set(map(int, sys.argv[2].split(","))))
 import asmpg
-small = {"num_states": 2, "num_environments": 4, "rollout_steps": 32, "epochs": 2}
+small = {"num_states": 2, "num_environments": 4, "rollout_steps": 32, "epochs": 1}
 config = asmpg.RunConfig(
     "CheeseMaze",
     method_options=small,
-    seeds=(1952, 5235, 8234),
+    seeds=(1952, 5235),
     steps=300,
     evaluate_every=150,
     evaluation_episodes=10,
@@ -86,7 +86,7 @@ asmpg.train(config, sys.argv[1])
     reason="needs two cores to take one away",
 )
 def test_the_number_of_cores_changes_nothing(tmp_path):
-    """The default method, three seeds, on one core and on two."""
+    """The default method, two seeds, on one core and on two."""
     cores = [str(core) for core in sorted(os.sched_getaffinity(0))[:2]]
     for name, seen in (("one", cores[0]), ("two", ",".join(cores))):
         command = [sys.executable, "-c", TRAIN, str(tmp_path / name), seen]

@@ -38,8 +38,8 @@ SHORT = {
 NEEDS = {"minigrid_memory": "minigrid", "popgym_recall": "popgym"}
 
 
-#: What they do is done by the other examples, or by tests of its own.
-_LONG = ("compare_methods", "gallery_of_machines", "picture_of_a_memory", "popgym_recall")
+#: What they do is done by the pages of the docs as well, or by tests of its own.
+_LONG = tuple(name for name in SHORT if name not in ("train_and_watch", "own_kernel"))
 
 
 @pytest.mark.usefixtures("as_user")

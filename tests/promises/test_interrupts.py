@@ -8,6 +8,8 @@ import time
 
 import pytest
 
+from quick import long
+
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals to other processes")
 
 
@@ -61,7 +63,7 @@ def interrupted(process, *, times=1):
     return errors.splitlines()
 
 
-@pytest.mark.parametrize("module", ["tyro", "jax._src.core", "asmpg.methods"])
+@pytest.mark.parametrize("module", [long("tyro"), "jax._src.core", long("asmpg.methods")])
 def test_ctrl_c_while_modules_are_imported(start, module, tmp_path):
     process = start("train", "CheeseMaze", "--out", tmp_path / "run", options=["-X", "importtime"])
     wait_for(process, f" {module}\n")

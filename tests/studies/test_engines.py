@@ -45,7 +45,7 @@ TINY = {
     "environment_options": {"CheeseMaze": {"max_steps": 20}},
     "entries": {"two": {"method": "asmpg", "options": {"policy": "tabular", "num_states": 2}}},
     "seeds": 1,
-    "steps": 100_000,
+    "steps": 30_000,
     "evaluate_every": 500,
     "evaluation_episodes": 10,
 }
@@ -199,6 +199,7 @@ def vars_of(job):
     return {field.name: getattr(job, field.name) for field in dataclasses.fields(job)}
 
 
+@pytest.mark.long
 def test_a_batch_job_that_must_make_room_resumes(tmp_path, unbroken):
     pytest.importorskip("submitit")
     folder = prepare(tmp_path, study(**TINY))

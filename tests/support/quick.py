@@ -1,5 +1,7 @@
 """Which tests are quick, and which take longest."""
 
+import pytest
+
 #: What `make check` runs: files that take seconds, from every floor of the house.
 QUICK = (
     "environments/test_registry.py",
@@ -28,3 +30,8 @@ LONG = (
     "promises/test_objects.py",
     "agents/test_machine.py",
 )
+
+
+def long(*values, id=None):
+    """A case for `make test-long`: what it tries is tried by another one all the time."""
+    return pytest.param(*values, id=id, marks=pytest.mark.long)

@@ -16,6 +16,7 @@ from asmpg.theory import QUICK, Row, verify
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.long
 def test_quick_holds_throughout_and_writes_what_it_prints(tmp_path):
     """What a user gets, from a process of its own."""
     command = [sys.executable, "-m", "asmpg.cli", "verify", "--quick", "--json", "--out"]

@@ -5,6 +5,7 @@ import pytest
 
 from asmpg.runs import RunConfig
 from asmpg.training import Callback, train
+from quick import long
 from runs import assert_same_runs
 
 SEEDS = (1952, 5235)
@@ -56,7 +57,7 @@ class Stop(Callback):
             raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("count", [2, 5])
+@pytest.mark.parametrize("count", [2, long(5)])
 def test_it_resumes_bit_for_bit(tmp_path, monkeypatch, count):
     monkeypatch.setattr("asmpg.training._checkpointer._SHARE", 1.0)
     config = RunConfig(

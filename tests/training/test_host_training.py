@@ -16,6 +16,7 @@ from asmpg.interop import resolve
 from asmpg.runs import RunConfig, RunFolder
 from finite import make_finite
 from host_environments import Faulty, MazeInParts, NumPyCheeseMaze, RandomWalk
+from quick import long
 from runs import assert_same_runs, timeless
 
 ID = "host_environments:TestMaze-v0"
@@ -149,17 +150,17 @@ def test_observations_in_parts_survive_their_run(tmp_path):
 
 
 def test_machines_are_played_on_the_host_too(tmp_path):
-    """Tolerance: four standard errors of the difference of two means over 400 episodes."""
+    """Tolerance: four standard errors of the difference of two means over 100 episodes."""
     agent = quietly(asmpg.ASMPG(**SMALL), ID, out=tmp_path / "run", seeds=(1,), steps=200)
-    learned = asmpg.load(tmp_path / "run").machine(episodes=400)
+    learned = asmpg.load(tmp_path / "run").machine(episodes=100)
     maze = asmpg.make("CheeseMaze", max_steps=20)
     compiled = agent.machine(maze)
     assert compiled.value.standard_error == 0
     assert learned.value.standard_error > 0
     away = learned.value.discounted - compiled.value.discounted
     assert abs(away) < 4 * learned.value.standard_error
-    np.testing.assert_allclose(learned.shares, compiled.shares, atol=0.05)
-    assert learned.visits.steps == pytest.approx(compiled.visits.steps, rel=0.05)
+    np.testing.assert_allclose(learned.shares, compiled.shares, atol=0.1)
+    assert learned.visits.steps == pytest.approx(compiled.visits.steps, rel=0.1)
     small = learned.harden().minimise()
     assert [step.done for step in small.steps] == ["learned", "hardened", "minimised"]
     assert small.steps[1].value.discounted == small.value.discounted
@@ -191,7 +192,7 @@ def test_an_environment_given_in_python_is_handed_in_again(tmp_path):
     "method",
     [
         asmpg.AIS(dimension=3, batch_steps=50),
-        asmpg.AIS(dimension=3, batch="episodes", episodes_per_update=3, variant="mmd"),
+        long(asmpg.AIS(dimension=3, batch="episodes", episodes_per_update=3, variant="mmd")),
     ],
     ids=lambda method: type(method).__name__,
 )

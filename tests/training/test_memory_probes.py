@@ -13,6 +13,7 @@ from asmpg.policies import KernelTables
 from asmpg.studies.memory_probes import PROBES
 from asmpg.training import train
 from finite import make_finite
+from quick import long
 
 pytestmark = pytest.mark.long_running
 
@@ -37,7 +38,11 @@ def test_solved_by_the_fewest_agent_states_without_a_window():
     assert min(values) >= probe.threshold
 
 
-@pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.label)
+@pytest.mark.parametrize(
+    "probe",
+    [probe if probe in QUICK else long(probe) for probe in PROBES],
+    ids=lambda probe: probe.label,
+)
 def test_out_of_reach_without_memory(probe):
     """The best policy without memory, by a search on its exact value, is worth what it says."""
     environment = make_finite(probe.environment, **probe.options)

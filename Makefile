@@ -20,7 +20,7 @@ quickstart: .venv/installed
 test: lint
 	@$(MAKE) --no-print-directory -j 3 types docs unit
 
-## The long tests: what trains until it reaches a score, in every environment of the paper.
+## The long tests: what trains until it reaches a score, and further cases of what the others try.
 test-long: .venv/installed-dev
 	@echo "==> Running the long tests"
 	$(BIN)/python -m pytest -n auto --dist worksteal -m long

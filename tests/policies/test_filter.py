@@ -40,6 +40,9 @@ KINDS = {
 }
 
 
+filtered = eqx.filter_jit(filter_actions)
+
+
 def history(policy, steps, key):
     """Any observations and actions."""
     observation_key, action_key = jax.random.split(key)
@@ -56,14 +59,18 @@ def past_of(actions):
     return AgentMemory(jnp.zeros_like(before), before, time)
 
 
+@eqx.filter_jit
+def log_kernels(policy, memory, observation):
+    return policy.log_nu(memory, observation), policy.log_phi(memory, observation)
+
+
 def by_brute_force(policy, observations, actions):
     """`P(a_1:t | o_1:t)` for every `t`, summed over all paths of agent states."""
     total = np.zeros(len(actions))
     for path in itertools.product(range(policy.num_states), repeat=len(actions)):
         chance, memory = 1.0, AgentMemory.empty()
         for time, state in enumerate(path):
-            log_nu = policy.log_nu(memory, observations[time])
-            log_phi = policy.log_phi(memory, observations[time])
+            log_nu, log_phi = log_kernels(policy, memory, observations[time])
             chance *= np.exp(float(log_nu[state] + log_phi[state, actions[time]]))
             memory = AgentMemory(
                 jnp.asarray(state, jnp.int32), actions[time].astype(jnp.int32), memory.time + 1
@@ -84,7 +91,7 @@ def test_filter_sums_over_all_paths(kind):
         expected = by_brute_force(policy, observations, actions)
         kernels = [policy] if policy.num_observations is None else [policy, policy.tabulate()]
         for kernel in kernels:
-            laws = filter_actions(
+            laws = filtered(
                 kernel,
                 jnp.full((1, 3), 1 / 3),
                 jax.tree.map(lambda leaf: leaf[:, None], past_of(actions)),
@@ -104,7 +111,7 @@ def test_episode_that_starts_inside_a_segment_remembers_nothing():
     past = past_of(actions)
     restarted = AgentMemory(past.state, past.action, past.time % 3)
     laws = [
-        filter_actions(
+        filtered(
             policy,
             belief,
             jax.tree.map(lambda leaf: leaf[:, None], memory),
@@ -119,7 +126,7 @@ def test_episode_that_starts_inside_a_segment_remembers_nothing():
     assert laws[0] is not None
     assert laws[1] is not None
     np.testing.assert_allclose(laws[0][3:], laws[1], atol=1e-6)
-    unbroken = filter_actions(
+    unbroken = filtered(
         policy,
         jnp.asarray([[0.2, 0.5, 0.3]]),
         jax.tree.map(lambda leaf: leaf[:, None], past),
@@ -182,17 +189,18 @@ def test_acting_follows_the_laws():
     """The belief an actor carries is the one `filter_actions` finds along the same history."""
     policy = KINDS["tabular"](jax.random.key(0))
     acting = filter_actor(policy)
+    act = eqx.filter_jit(acting.act)
     memory = acting.start(jax.random.key(0))
     assert isinstance(memory, FilterMemory)
     observations, _ = history(policy, 20, jax.random.key(1))
     uniforms = jax.random.uniform(jax.random.key(2), (20, 2))
     beliefs, actions = [], []
     for observation, uniform in zip(observations, uniforms, strict=True):
-        memory = acting.act(memory, observation, jnp.zeros(()), uniform)
+        memory = act(memory, observation, jnp.zeros(()), uniform)
         beliefs.append(memory.belief)
         actions.append(memory.action)
     played = jnp.stack(actions)
-    laws = filter_actions(
+    laws = filtered(
         policy,
         jnp.full((1, 3), 1 / 3),
         jax.tree.map(lambda leaf: leaf[:, None], past_of(played)),

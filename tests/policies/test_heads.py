@@ -241,7 +241,7 @@ def acting_policies(head):
     }
 
 
-@pytest.mark.parametrize("name", ["sampling", "filtering", "gru", "memoryless"])
+@pytest.mark.parametrize("name", ["filtering", "memoryless", *map(long, ("sampling", "gru"))])
 @pytest.mark.parametrize("head", [Categorical(5), *list(HEADS.values())[:2]], ids=str)
 def test_what_is_forbidden_is_never_played(head, name):
     """In 100,000 draws from random masks, the edges of the uniform numbers included."""

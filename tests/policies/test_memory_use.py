@@ -18,6 +18,7 @@ from asmpg.policies import (
     watched,
 )
 from host_environments import NumPyCheeseMaze
+from quick import long
 
 EPISODES = 20
 KEY = jax.random.key(3)
@@ -38,12 +39,19 @@ def entropy(p):
     return -np.sum(p * np.log(p), axis=-1)
 
 
-@pytest.mark.parametrize("greedy", [False, True])
-@pytest.mark.parametrize("make_actor", [actor, filter_actor], ids=["sampling", "filtering"])
+@pytest.mark.parametrize(
+    ("make_actor", "greedy"),
+    [
+        pytest.param(actor, True, id="sampling, greedy"),
+        pytest.param(filter_actor, False, id="filtering"),
+        long(actor, False, id="sampling"),
+        long(filter_actor, True, id="filtering, greedy"),
+    ],
+)
 def test_sums_along_episodes_are_those_of_their_steps(maze, policy, make_actor, greedy):
     plain = make_actor(policy, greedy=greedy)
     options = {"num_episodes": EPISODES}
-    played = play_episodes(maze, plain, KEY, **options)
+    played = eqx.filter_jit(play_episodes)(maze, plain, KEY, **options)
     returns = eqx.filter_jit(play_for_returns)(
         maze, watched(plain, policy), KEY, **options, discount=1.0
     )

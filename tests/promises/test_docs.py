@@ -22,7 +22,8 @@ SHORTER = {
     r'RunConfig\("CheeseMaze"': f"\\g<0>, method_options=dict({SMALL})",
     r"GRUPPO\(\)": 'GRUPPO(critic="memory", width=8, epochs=1, minibatches=1)',
     r"num_states=\d, rounds=2, epochs=5, episodes=100": (
-        "num_states=4, rounds=2, epochs=1, episodes=10, sequences=4, sequence_steps=16"
+        "num_states=4, rounds=2, epochs=1, episodes=10, sequences=4, sequence_steps=16,"
+        'window=0, method_options={"critic": "memory"}'
     ),
     r"(best_controller\(.*)\)": r"\1, restarts=1, iterations=20)",
 }

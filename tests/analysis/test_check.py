@@ -74,6 +74,7 @@ def test_one_of_ours_by_the_command_line(capsys):
     assert report["comparison"] is None
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("as_user")  # The checks of types take more time than all the rest.
 def test_the_comparison_trains_both_to_the_same_number_of_steps():
     found = asmpg.check(RandomWalk, seconds=0.5, num_states=2).comparison

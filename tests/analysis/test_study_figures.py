@@ -6,6 +6,7 @@ from asmpg.analysis import collect, summarise
 from asmpg.analysis.figures import draw_figures, figures
 from asmpg.analysis.report import answer, page
 from asmpg.exact import Yardstick, Yardsticks
+from quick import long
 from studies import ENVIRONMENTS, make_up, prepare, spread_out, study
 
 pytest.importorskip("matplotlib")
@@ -61,7 +62,7 @@ def words(figure):
     return [(text.get_text(), text.get_window_extent()) for text in shown]
 
 
-@pytest.mark.parametrize("columns", [3, 1], ids=["wide", "narrow"])
+@pytest.mark.parametrize("columns", [3, long(1)], ids=["wide", "narrow"])
 def test_no_word_is_cut_off_and_no_two_lie_on_each_other(results, columns):
     for each in figures(results, summarise(results)):
         figure = each.draw(columns)
@@ -76,7 +77,7 @@ def test_no_word_is_cut_off_and_no_two_lie_on_each_other(results, columns):
                 assert apart, f"{each.name}: {text!r} and {other!r}"
 
 
-@pytest.mark.parametrize("columns", [3, 1], ids=["wide", "narrow"])
+@pytest.mark.parametrize("columns", [3, long(1)], ids=["wide", "narrow"])
 def test_long_names_and_published_values_leave_room(published, columns):
     test_no_word_is_cut_off_and_no_two_lie_on_each_other(published, columns)
 

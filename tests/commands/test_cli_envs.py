@@ -131,6 +131,7 @@ def test_an_unknown_name_is_a_usage_error(capsys):
 
 @pytest.mark.usefixtures("short_search")
 @pytest.mark.long_running
+@pytest.mark.long
 def test_a_pomdp_file_is_shown_with_its_names_and_its_own_discount(capsys, tmp_path):
     """Walk five steps and turn, knowing the way half of the time: 1.9131876 at its 0.9."""
     main(["envs", "tmaze5.pomdp", "--pictures", str(tmp_path)])

@@ -91,6 +91,7 @@ class LastDoor:
         return 4 - action_masks[:, ::-1].argmax(axis=1), state
 
 
+@pytest.mark.long
 def test_masks_are_shown_to_the_teacher_and_heeded_by_the_student(tmp_path):
     """Every step that is allowed pays 1, every other -100."""
     asmpg.distil(

@@ -111,8 +111,9 @@ def test_exact_gradient_agrees_with_finite_differences(name, criterion):
             assert float(difference / 2e-5) == pytest.approx(float(slope), abs=1e-6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
-    ("name", "reached", "restarts"), [("CheeseMaze", 0.9674, 2), long("MachineRepair", 49.6, 1)]
+    ("name", "reached", "restarts"), [("CheeseMaze", 0.9674, 2), ("MachineRepair", 49.6, 1)]
 )
 def test_gradient_ascent_finds_the_best_controller_with_eight_states(name, reached, restarts):
     model = make_finite(name).model

@@ -42,7 +42,7 @@ def _float64():
 
 
 @pytest.mark.parametrize(
-    "kind", [kind if kind in ("tabular", "mlp by time") else long(kind) for kind in POLICIES]
+    "kind", [kind if kind in ("tabular", "joint by time") else long(kind) for kind in POLICIES]
 )
 def test_expectation_is_the_exact_gradient(kind):
     process = enumerate_process(7, terminating=True)

@@ -133,6 +133,7 @@ def test_every_variant_trains_by_the_common_loop(name, method):
             assert np.isfinite(row[measure])
 
 
+@pytest.mark.long
 def test_ten_seeds_run_side_by_side_without_a_hang():
     """10,000 steps of ten seeds; that this returns at all is the test."""
     config = RunConfig("CheeseMaze", method="ais-kl", steps=10_000, seeds=default_seeds(10))

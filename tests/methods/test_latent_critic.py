@@ -19,6 +19,7 @@ from asmpg.methods import ASMPPO, GRUPPO, MemorylessPPO
 from asmpg.methods.critics import LatentCritic
 from asmpg.policies import AgentMemory, FilteredPolicy, FilterMemory, TabularPolicy
 from learning import improve, initialise
+from quick import long
 
 STATES, ACTIONS, OBSERVATIONS, HORIZON = 2, 2, 2, 3
 QUICK = {"steps": 64, "seeds": (0,), "evaluation_episodes": 2, "verbose": 0}
@@ -106,7 +107,7 @@ def test_as_a_baseline_it_leaves_the_gradient_as_it_is(x64):
             np.testing.assert_allclose(one, other, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["CheeseMaze", "HealthcareTreatment"])
+@pytest.mark.parametrize("name", ["CheeseMaze", long("HealthcareTreatment")])
 def test_what_it_is_shown_are_the_states_that_were(name):
     """Latent states of a rollout follow each other, and values depend on them."""
     environment = make(name)

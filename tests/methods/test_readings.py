@@ -148,7 +148,7 @@ class TestBarrier:
         policy = MLPPolicy(
             num_states=2, encoding=Encoding(2, None, (1.0,)), hidden=3, key=jax.random.key(0)
         )
-        few = jnp.arange(0, 512, 29)
+        few = jnp.arange(0, 512, 103)
         episodes = enumerate_process(2, terminating=True).episodes.environments(few)
         real = episodes.observations[..., None] * 0.7 - 0.2
         episodes = eqx.tree_at(

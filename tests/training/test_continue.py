@@ -8,6 +8,7 @@ import pytest
 import asmpg
 from asmpg.runs import RunFolder
 from asmpg.training import build_program, starting_from
+from quick import long
 from runs import assert_same_runs, timeless
 
 MAZE = asmpg.make("CheeseMaze", max_steps=20)
@@ -83,7 +84,7 @@ def test_trained_and_loaded_agents_go_on_alike_and_from_where_they_were(run):
     assert ends[0] == ends[1]
 
 
-@pytest.mark.parametrize("abreast", [False, True])
+@pytest.mark.parametrize("abreast", [False, long(True)])
 def test_a_run_that_dies_before_its_first_checkpoint_starts_from_the_agent_again(
     tmp_path, monkeypatch, abreast
 ):

@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 SCRIPT = """
 import sys
 
@@ -42,6 +44,7 @@ assert shares[-1] == [(0, 6)], shares[-1]
 """
 
 
+@pytest.mark.long
 def test_four_devices_are_as_one(tmp_path):
     """Six seeds: two copies of the last one fill up. Rows and checkpoints, bit for bit."""
     flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=4"

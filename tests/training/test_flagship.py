@@ -20,13 +20,8 @@ TARGETS = {
 }
 
 
-@pytest.mark.parametrize(
-    "environment",
-    [
-        pytest.param(name, marks=() if name == "VelocityOnlyCartPole" else pytest.mark.long)
-        for name in TARGETS
-    ],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("environment", TARGETS)
 def test_it_learns(environment):
     """With 8 agent states, which are the default where observations are real.
 

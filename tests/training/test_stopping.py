@@ -9,6 +9,7 @@ import asmpg
 from asmpg.cli import main
 from asmpg.runs import RunFolder, SeedStatus
 from asmpg.training import Callback, StopRule, learn, score_of, train
+from quick import long
 from runs import SEEDS, assert_same_runs, small_config
 
 
@@ -91,7 +92,7 @@ def scores(folder, seed):
     return [row["exact_reward_per_step"] for row in folder.rows() if row["seed"] == seed]
 
 
-@pytest.mark.parametrize("abreast", [False, True])
+@pytest.mark.parametrize("abreast", [False, long(True)])
 def test_every_seed_stops_at_the_target_by_itself(tmp_path, monkeypatch, abreast):
     monkeypatch.setattr("asmpg.training._loop._in_one_program", lambda: abreast)
     train(small_config(), tmp_path / "full", verbose=0)

@@ -63,13 +63,13 @@ def pytest_configure(config):
 
 
 #: Linux lets a process have about 65,000 memory mappings; every compiled program takes some.
-_MANY_MAPPINGS = 40_000
+_MANY_MAPPINGS = 50_000
 
 
 def pytest_collection_modifyitems(items):
     """Mark what is quick, and begin with what takes long."""
     for item in items:
-        if item.path.as_posix().endswith(QUICK):
+        if item.path.as_posix().endswith(QUICK) and item.get_closest_marker("long") is None:
             item.add_marker(pytest.mark.quick)
     items.sort(key=lambda item: not item.path.as_posix().endswith(LONG))
 

@@ -14,21 +14,24 @@ QUICK = (
     "promises/test_rooms.py",
 )
 
-#: Files that take half a minute and more, handed out first: one of them at the end would leave the
-#: other cores idle.
+#: Files that take longest, handed out first: one of them at the end would leave the other cores
+#: idle.
 LONG = (
-    "training/test_host_training.py",
     "promises/test_docs.py",
-    "exact/test_real_yardsticks.py",
-    "theory/test_verify.py",
-    "policies/test_window.py",
-    "promises/test_examples.py",
+    "training/test_host_training.py",
     "methods/test_ppo.py",
-    "agents/test_export.py",
-    "studies/test_engines.py",
+    "distillation/test_distil.py",
+    "policies/test_window.py",
+    "analysis/test_study_report.py",
+    "exact/test_real_yardsticks.py",
+    "commands/test_cli_distil.py",
     "studies/test_study_runner.py",
+    "studies/test_engines.py",
+    "methods/test_readings.py",
+    "policies/test_heads.py",
+    "distillation/test_other_actions.py",
+    "exact/test_infinite_horizon.py",
     "promises/test_objects.py",
-    "agents/test_machine.py",
 )
 
 

@@ -13,12 +13,19 @@ from asmpg.environments._registry import _registered
 from asmpg.methods import PRESETS
 from asmpg.runs import RunConfig
 from asmpg.studies import StudyFolder, load_study, read_study, shipped_studies
+from quick import long
 from studies import TINY, prepare, study
 
 RIGHT = 'environments = ["CheeseMaze"]\n\n[entries.asmpg]\n'
 
 
-@pytest.mark.parametrize("name", shipped_studies())
+#: Their environments and configurations take long to make.
+LARGE = ("cassandra", "popgym", "readings")
+
+
+@pytest.mark.parametrize(
+    "name", [long(name) if name in LARGE else name for name in shipped_studies()]
+)
 def test_shipped_studies_can_be_run(name):
     if name == "popgym":
         pytest.importorskip("popgym", reason="POPGym is not installed: pip install popgym")

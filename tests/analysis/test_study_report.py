@@ -192,6 +192,7 @@ def test_every_method_has_one_look_and_no_two_are_alike_in_grey():
         assert len({getattr(look, part) for look in looks.values()}) == len(names)
 
 
+@pytest.mark.long
 def test_figures_are_drawn_and_repeat_themselves(reported, tmp_path):
     results = collect(reported)
     pictures = draw_figures(results, summarise(results), tmp_path)

@@ -40,6 +40,7 @@ def run(tmp_path_factory):
     return path
 
 
+@pytest.mark.long
 def test_a_run_is_distilled_and_taken_by_the_other_commands(run, capsys):
     cli.main(["distil", str(run), "--num-states", "2", "--finetune", "16", "--seed", "6", *QUICK])
     shown = capsys.readouterr().out

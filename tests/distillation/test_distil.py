@@ -99,6 +99,7 @@ def test_a_finite_state_controller_is_recovered():
     assert _distance(wanted, found) < 0.02
 
 
+@pytest.mark.long
 def test_four_states_learn_what_a_belief_policy_does(tmp_path):
     """The optimum of CheeseMaze is 0.23256 per step; within a hundredth of that."""
     asmpg.distil(
@@ -187,6 +188,7 @@ def test_a_model_with_predict_labels_and_plays(kind):
     np.testing.assert_array_equal(taken, (seen + 2 * before) % 3)
 
 
+@pytest.mark.long
 def test_students_play_on_the_host_what_the_teacher_then_judges():
     lesson = Lesson(LastTwo(3, first_action=5), RandomWalk, **QUICK)
     config = lesson.config(

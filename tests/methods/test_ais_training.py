@@ -110,7 +110,7 @@ def test_the_two_losses_have_learning_rates_of_their_own():
     ("name", "method"),
     [
         ("HealthcareTreatment", "ais-mmd"),
-        ("VelocityOnlyCartPole", "ais-kl-fixed"),
+        long("VelocityOnlyCartPole", "ais-kl-fixed"),
         long("MachineRepair", "ais-mmd-fixed"),
     ],
 )

@@ -69,6 +69,7 @@ class Far(gymnasium.Env):
         return self._seen(), reward, self.time == 10, False, {}
 
 
+@pytest.mark.long
 def test_what_was_seen_is_learned_with_saved_and_then_left_alone(tmp_path):
     """Above 9 of 10 steps right after 10,000 steps; what is loaded acts alike."""
     method = GRUPPO(critic_width=8, width=8, learning_rate=5e-3)

@@ -13,6 +13,7 @@ from asmpg.methods import PRESETS, register_method
 from asmpg.methods.critics import MemoryCritic, MemoryValue
 from asmpg.policies import Encoding, TabularPolicy
 from asmpg.runs import RunFolder
+from quick import long
 from runs import timeless
 
 SMALL = {
@@ -150,7 +151,7 @@ def each_alone():
     return [method.learn(MAZE, seeds=(1, 2), **RUN) for method in PAIR]
 
 
-@pytest.mark.parametrize("in_one_program", [False, True])
+@pytest.mark.parametrize("in_one_program", [False, long(True)])
 def test_methods_that_differ_in_numbers_are_trained_together(
     tmp_path, monkeypatch, each_alone, in_one_program
 ):

@@ -227,6 +227,7 @@ def test_a_batch_job_that_must_make_room_resumes(tmp_path, unbroken):
 
 # It leaves its logs open.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.long
 def test_submitits_debug_executor_runs_a_job_here(tmp_path, unbroken):
     pytest.importorskip("submitit")
     folder = prepare(tmp_path, study(**TINY))

@@ -120,6 +120,7 @@ def test_almost_surely(runs):
     assert still.verdict == "fails"
 
 
+@pytest.mark.long
 def test_rate():
     far = experiment(1, horizon=1, discount=1.0, updates=(1000, 5000), runs=8)
     averages = far.averages(expected_step_size)

@@ -9,7 +9,6 @@ import asmpg
 from asmpg.environments import MultiDiscrete
 from asmpg.methods import ASMPG, ASMPPO
 from compiled_environments import Aim, Doors
-from quick import long
 
 QUICK = {"steps": 600, "seeds": (0,), "evaluation_episodes": 4, "verbose": 0}
 SMALL = {"num_environments": 2, "rollout_steps": 16, "epochs": 1, "minibatches": 1}
@@ -56,7 +55,8 @@ def test_a_part_without_a_value_is_an_error():
         ASMPPO(num_states=2, critic="memory", **SMALL).learn(TwoHands(), **QUICK)
 
 
-@pytest.mark.parametrize(("kind", "most"), [long("parts", 3.0), ("real", 0.25)])
+@pytest.mark.parametrize(("kind", "most"), [("parts", 3.0), ("real", 0.25)])
+@pytest.mark.long
 def test_other_actions_are_learned(kind, most):
     """Which target it was is remembered: on average no further from it than `most`, per step."""
     agent = ASMPPO(num_states=4, critic="memory").learn(

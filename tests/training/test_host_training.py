@@ -149,6 +149,7 @@ def test_observations_in_parts_survive_their_run(tmp_path):
     assert "10 light[0]=1 shown=3, 11" in (tmp_path / "policy.h").read_text()
 
 
+@pytest.mark.long
 def test_machines_are_played_on_the_host_too(tmp_path):
     """Tolerance: four standard errors of the difference of two means over 100 episodes."""
     agent = quietly(asmpg.ASMPG(**SMALL), ID, out=tmp_path / "run", seeds=(1,), steps=200)

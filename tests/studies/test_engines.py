@@ -199,7 +199,6 @@ def vars_of(job):
     return {field.name: getattr(job, field.name) for field in dataclasses.fields(job)}
 
 
-@pytest.mark.long
 def test_a_batch_job_that_must_make_room_resumes(tmp_path, unbroken):
     pytest.importorskip("submitit")
     folder = prepare(tmp_path, study(**TINY))
@@ -227,7 +226,6 @@ def test_a_batch_job_that_must_make_room_resumes(tmp_path, unbroken):
 
 # It leaves its logs open.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.long
 def test_submitits_debug_executor_runs_a_job_here(tmp_path, unbroken):
     pytest.importorskip("submitit")
     folder = prepare(tmp_path, study(**TINY))

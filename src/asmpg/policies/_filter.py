@@ -1,7 +1,6 @@
 """The filter: what is known of the agent state, and the distribution of actions that follows."""
 
 import functools
-from typing import Any
 
 import equinox as eqx
 import jax
@@ -14,6 +13,7 @@ from asmpg.policies._heads import Categorical
 from asmpg.policies._kernel_tables import AgentMemory, KernelTables, Window
 from asmpg.policies._parallel_filter import EXACTLY, TINY, before_each, beliefs_along
 from asmpg.policies._policy import ASMPolicy
+from asmpg.policies._sequential_filter import beliefs_by_steps
 
 
 class Mixtures(eqx.Module):
@@ -208,19 +208,10 @@ def _step_by_step(
     likelihood: Float[Array, "T N S"] | None,
 ) -> tuple[Float[Array, "T N S"], Float[Array, "T N S"], Float[Array, "T N S"]]:
     """The beliefs before each observation, before its action, and after it."""
-    nothing_known = jnp.full_like(belief, 1 / belief.shape[-1])
-
-    def step(
-        belief: Float[Array, "N S"], row: tuple[Any, ...]
-    ) -> tuple[Float[Array, "N S"], tuple[Float[Array, "N S"], ...]]:
-        first, move, likelihood = row
-        before = jnp.where(first[:, None], nothing_known, belief)
-        now = jnp.einsum("ni,nis->ns", before, move)
-        after = _normalised(now if likelihood is None else now * likelihood)
-        return after, (before, now, after)
-
-    _, (before, now, after) = jax.lax.scan(step, belief, (first, moves, likelihood))
-    return before, now, after
+    if likelihood is None:
+        likelihood = jnp.ones(moves.shape[:-1], moves.dtype)
+    now, after = beliefs_by_steps(belief, first, moves, likelihood)
+    return before_each(belief, first, after), now, after
 
 
 def _in_parallel(

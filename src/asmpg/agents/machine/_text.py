@@ -242,7 +242,8 @@ def _where(machine: "Machine", state: int) -> str:
     if latent.sum() == 0:
         return ""
     belief = latent / latent.sum()
-    order = np.argsort(-belief, kind="stable")
+    # Equally likely ones in their order, however they were rounded.
+    order = np.argsort(-belief.round(6), kind="stable")
     # Where none is likely, all that are possible count.
     likely = [x for x in order if belief[x] > _RARE] or [x for x in order if belief[x] > 0]
     environment = machine.setting.environment

@@ -342,7 +342,7 @@ def test_a_state_is_described_that_many_cases_share():
     """Each of 22 cells of the corridor is as likely as the others, and none is likely."""
     by_sight = KernelTables.memoryless(np.eye(3)[[0, 0, 0, 1]])
     machine = Machine.of_policy(by_sight, Setting(make("TMaze", length=12), 0.99))
-    assert "1 of 12 steps along, up is right (5 %)" in machine.describe()
+    assert "1 of 12 steps along, up is right (5\xa0%)" in machine.describe()
     assert "or one of 19 others" in machine.describe()
 
 

@@ -25,7 +25,7 @@ def main(arguments: list[str] | None = None) -> None:
     given = parser.parse_args(arguments)
 
     methods = {
-        "ASM-PPO, 8 agent states": asmpg.ASMPPO(num_states=8),
+        "ASM-PPO, 8 agent states": asmpg.ASMPPO(num_states=8, critic="history"),
         "PPO without memory": asmpg.MemorylessPPO(),
         "ASMPG, 8 agent states": asmpg.ASMPG(num_states=8, policy="tabular"),
     }

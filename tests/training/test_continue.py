@@ -118,13 +118,22 @@ def test_a_run_that_dies_before_its_first_checkpoint_starts_from_the_agent_again
             r"start must fit method: .*policy.* has shape .* in the agent and .* in the method; "
             "leave the method out",
         ),
-        (asmpg.ASMPPO(num_states=4, critic="gru"), MAZE, "start must fit method: .*critic"),
         (asmpg.ASMPG(), MAZE, "start must fit method: .* of another kind"),
     ],
 )
 def test_what_does_not_fit(run, method, environment, message):
     with pytest.raises(ValueError, match=message):
         asmpg.learn(method, environment, start=run, **RUN)
+
+
+def test_a_critic_of_another_kind_starts_anew(run):
+    """As on the host, where there is no latent state, after a compiled environment."""
+    method = asmpg.ASMPPO(
+        num_states=4, critic="latent", num_environments=2, rollout_steps=32, epochs=1, minibatches=1
+    )
+    further = method.learn(MAZE, start=run, **RUN)
+    first, *_ = further.result.rows
+    assert first["exact_discounted"] == max(row["exact_discounted"] for row in run.result.rows)
 
 
 @pytest.mark.usefixtures("as_user")

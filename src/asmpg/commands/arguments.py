@@ -58,9 +58,9 @@ class _MethodOptions:
     ] = None
     """What the critic reads: the latent state of the environment and the policy's memory (latent),
     a recurrent memory of its own (gru, linear), the policy's, both, or what suits the observations
-    (history)."""
+    (history). auto is latent for asm-ppo in compiled environments, else history."""
     learning_rate: _OwnFloat = None
-    """Step size."""
+    """Step size of networks; that of tables is --option table_learning_rate=0.03."""
     discount: _OwnFloat = None
     """Discount factor; that of a POMDP file where the environment is one."""
     entropy_coefficient: _OwnFloat = None
@@ -79,7 +79,7 @@ class _MethodOptions:
 class _EvaluationOptions:
     evaluate_every: _OwnInteger = None
     """Environment steps between two evaluations."""
-    evaluation_episodes: Annotated[int | None, _option("INT", "100")] = None
+    evaluation_episodes: Annotated[int | None, _option("INT", "100; 30 on the host")] = None
     """Fresh episodes in each evaluation."""
     greedy: bool = False
     """Evaluate with the most probable agent states and actions."""
@@ -124,8 +124,8 @@ class _PaperOptions:
     standardise: Annotated[
         Literal["none", "batch", "episode"] | None, _option("none|batch|episode")
     ] = None
-    """Of asmpg and ais: returns less their mean and over their deviation, of the batch or of each
-    episode."""
+    """Of asmpg and ais: returns minus their mean, divided by their standard deviation, of the batch
+    or of each episode."""
     discount_from: Annotated[Literal["start", "step"] | None, _option("start|step")] = None
     """Of asmpg: discount rewards from the start of the episode, or from the step that is
     weighted."""
@@ -169,7 +169,7 @@ class Train:
     """Train a policy with memory in an environment, once for each seed."""
 
     environment: Annotated[str | None, Positional, _value("ENVIRONMENT")] = None
-    """One of those that `asmpg envs` shows, or any Gymnasium id, module:Name-v0."""
+    """One of those that `asmpg envs` shows, a POMDP file, or any Gymnasium id, module:Name-v0."""
     method: Annotated[str | None, _option("STR", "asm-ppo")] = None
     """asm-ppo (recommended), gru-ppo, mingru-ppo, memoryless-ppo, asmpg (as in the paper),
     asmpg-marginal, ais-kl, ais-mmd, ais-kl-fixed or ais-mmd-fixed."""
@@ -183,7 +183,7 @@ class Train:
     """Resume the run in this folder; options must be its own, or be left out, but for more
     steps, --stop-at and --patience."""
     stop_at: Annotated[float | None, _value("SCORE")] = None
-    """Stop a seed once an evaluation of it scores so much; the run ends when all seeds have."""
+    """Stop a seed once one of its evaluations reaches SCORE; the run ends when all seeds have."""
     patience: Annotated[int | None, _value("EVALUATIONS")] = None
     """Stop a seed once so many of its evaluations in a row brought no new best score."""
     device: Annotated[str | None, _value("cpu|gpu|cuda:0")] = None
@@ -374,7 +374,7 @@ class Check:
     """Check whether an environment fits, what it costs, and whether memory helps in it."""
 
     environment: Annotated[str, Positional, arg(metavar="ENVIRONMENT")]
-    """One of ours, or any Gymnasium id, module:Name-v0."""
+    """One of ours, a POMDP file, or any Gymnasium id, module:Name-v0."""
     seconds: float = 60.0
     """How long to compare a policy with memory and one without; 0 skips that."""
     num_states: int = 8

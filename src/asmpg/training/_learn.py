@@ -52,7 +52,7 @@ def learn(
             of `start`, or `asmpg.ASMPPO()`, with the discount of a POMDP file.
         environment: One of ours by name, or an `Environment`, or an object in the style of gymnax:
             compiled. A Gymnasium id, a Gymnasium environment (which is copied), or a function that
-            makes one or makes a vector environment: stepped on the host.
+            makes one or makes a vector environment, or a `VecEnv`: stepped on the host.
         steps: Environment steps of each seed; by default the method's: 150,000 for PPO.
         start: An agent to train on from, of the same kind, in the same or another environment with
             the same spaces. Its policy, critic and optimisers are taken over, as far as it has
@@ -71,8 +71,8 @@ def learn(
         evaluate_every: Steps between evaluations: the method's, or on the host a tenth of `steps`.
         evaluation_episodes: Episodes in each evaluation: 100, or on the host 30.
         greedy: Evaluate with the most probable agent states and actions.
-        stop_at: A seed stops once an evaluation scores so much (the score that progress shows:
-            reward per step where the environment says so, else the undiscounted return). With
+        stop_at: A seed stops once an evaluation reaches this score (the one that progress shows:
+            what the environment declares, else the undiscounted return). With
             several seeds, training is over when all have stopped.
         patience: A seed stops once so many of its evaluations in a row brought no new best score.
         vectorization: Step Gymnasium environments in this process, or each in its own.

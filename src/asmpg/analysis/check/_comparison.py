@@ -81,13 +81,15 @@ def compare(
     """Train both for half of `seconds` each, compilation not counted."""
     per_evaluation = _EPISODES * (mean_length or resolved.interface.max_steps)
     every = max(2048, int(5 * per_evaluation))
+    # Neither is shown latent states.
+    options = {WITH: {"num_states": num_states, "critic": "history"}, WITHOUT: {}}
     rows = {
         method: _train(
             resolved,
             dataclasses.replace(
                 config,
                 method=method,
-                method_options={"num_states": num_states} if method == WITH else {},
+                method_options=options[method],
                 steps=_NO_END,
                 evaluate_every=every,
                 evaluation_episodes=_EPISODES,

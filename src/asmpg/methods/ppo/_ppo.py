@@ -77,8 +77,8 @@ class PPO(Method[PPOLearner]):
     Every update learns from `rollout_steps` steps in each of `num_environments` environments, which
     continue where they were, and estimates advantages by GAE (with `gae_lambda`; `value_lambda` is
     the one of the critic's targets, the same if `None`). Then `epochs` times, in `minibatches`
-    parts of whole sequences, the clipped objective is climbed, the memory recomputed from the start
-    of the rollout each time; no further in an update once the approximate KL exceeds `target_kl`.
+    parts of whole sequences, the clipped objective is maximised, the memory recomputed from the
+    start of the rollout each time; the policy stops where the approximate KL exceeds `target_kl`.
     The entropy bonus fades: `entropy_coefficient` is what it starts with, and 0 what it ends with.
     `learning_rate` is that of networks. Options that `by_observations` names depend on the kind of
     observations by default.
@@ -224,8 +224,21 @@ class PPO(Method[PPOLearner]):
         )
 
     def continued(self, fresh: PPOLearner, earlier: PPOLearner) -> PPOLearner:
-        """All but what the critic remembers of episodes that were left."""
-        return eqx.tree_at(lambda learner: learner.critic_memory, earlier, fresh.critic_memory)
+        """All but what the critic remembers of episodes that were left.
+
+        A critic of another kind or size, as that of a compiled environment is on the host, starts
+        anew, with its optimiser.
+        """
+        trained, new = earlier.trained, fresh.trained
+        if not _alike(trained.critic, new.critic):
+            trained = Trained(
+                trained.policy, new.critic, trained.policy_optimiser, new.critic_optimiser
+            )
+        return eqx.tree_at(
+            lambda learner: (learner.trained, learner.critic_memory),
+            earlier,
+            (trained, fresh.critic_memory),
+        )
 
     def with_learned(self, fresh: PPOLearner, learned: HistoryPolicy) -> PPOLearner:
         return eqx.tree_at(
@@ -387,3 +400,9 @@ class PPO(Method[PPOLearner]):
     def _rate(self, progress: Number) -> Number:
         """What share of their first values the rates of the policy have."""
         return 1.0 if self.decay is None else 1 / (1 + (progress / self.decay) ** 2)
+
+
+def _alike(one: Critic, other: Critic) -> bool:
+    """Whether both have the same arrays, whatever is in them."""
+    shapes = (jax.tree.map(jnp.shape, eqx.filter(critic, eqx.is_array)) for critic in (one, other))
+    return bool(eqx.tree_equal(*shapes))

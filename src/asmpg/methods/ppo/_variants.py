@@ -43,12 +43,12 @@ class ASMPPO(PPO):
     differentiated in training goes along rollouts step by step (`"sequential"`) or by a parallel
     scan (`"parallel"`): `"auto"` is parallel with up to 32 agent states, but not on CPUs.
 
-    `nu` starts remembering: the agent states are in `groups` (as many as make eight states each,
-    at least two), and a group is kept for `hold` steps on average: by default for as many as an
-    episode may last, from 100 to 1000. The action may also depend on
-    the last `window` observations and the actions between them, `phi(a | s, w)`; 0 is the paper's
-    policy. By default there are 32 agent states and a window of 1 where observations are finite,
-    else 8 and a window of 32; kernels of your own have no window unless it is asked for.
+    `nu` is initialised to keep what it remembers: the agent states are in `groups` (as many as make
+    eight states each, at least two), and a group is kept for `hold` steps on average: by default
+    for as many as an episode may last, from 100 to 1000. The action may also depend on the last
+    `window` observations and the actions between them, `phi(a | s, w)`; 0 is the paper's policy. By
+    default there are 32 agent states and a window of 1 where observations are finite, else 8 and a
+    window of 32; kernels of your own have no window unless it is asked for.
 
     `critic="auto"` is `"latent"` in compiled environments, whose latent state costs nothing: only
     training sees it. On the host, and where latent states are very large, it is `"history"`.

@@ -173,24 +173,32 @@ def run_theirs(task: Task, seed: int) -> dict[str, Any]:
 
 
 def evaluate(model: Any, task: Task, seed: int) -> float:
-    """The mean over 100 episodes of the measure, actions drawn."""
-    environment, totals = task.theirs(), []
-    for episode in range(EPISODES):
-        observation, _ = environment.reset(seed=seed * 1_000_003 + episode)
-        state, first, over = None, np.ones(1, bool), False
-        rewards: list[float] = []
-        while not over:
-            action, state = model.predict(
-                observation, state=state, episode_start=first, deterministic=False
-            )
-            observation, reward, terminated, truncated, _ = environment.step(int(action))
-            rewards.append(float(reward))
-            first, over = np.zeros(1, bool), terminated or truncated
-        totals.append((sum(rewards), len(rewards), _discounted(rewards)))
-    returns, lengths, discounted = np.array(totals).T
+    """The mean over 100 episodes of the measure, actions drawn; all are played side by side."""
+    environments = [task.theirs() for _ in range(EPISODES)]
+    seen = [
+        environment.reset(seed=seed * 1_000_003 + episode)[0]
+        for episode, environment in enumerate(environments)
+    ]
+    state, first = None, np.ones(EPISODES, bool)
+    rewards: list[list[float]] = [[] for _ in environments]
+    playing = set(range(EPISODES))
+    while playing:
+        actions, state = model.predict(
+            np.stack(seen), state=state, episode_start=first, deterministic=False
+        )
+        first = np.zeros(EPISODES, bool)
+        for episode in sorted(playing):
+            step = environments[episode].step(int(actions[episode]))
+            seen[episode], reward, terminated, truncated, _ = step
+            rewards[episode].append(float(reward))
+            if terminated or truncated:
+                playing.remove(episode)
+    returns = np.array([sum(paid) for paid in rewards])
     if task.measure == "reward_per_step":
-        return float(returns.sum() / lengths.sum())
-    return float((discounted if task.measure == "discounted_return" else returns).mean())
+        return float(returns.sum() / sum(map(len, rewards)))
+    if task.measure == "discounted_return":
+        return float(np.mean([_discounted(paid) for paid in rewards]))
+    return float(returns.mean())
 
 
 def _discounted(rewards: list[float], discount: float = 0.99) -> float:

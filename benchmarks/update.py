@@ -43,7 +43,7 @@ def main() -> None:
     parser.add_argument("--critics", nargs="+", default=["latent"])
     parser.add_argument("--filters", nargs="+", default=["auto"])
     parser.add_argument("--num-states", type=int)
-    parser.add_argument("--kernels", type=int, default=0, help="how many to list")
+    parser.add_argument("--kernels", type=int, default=0, help="how many to list, on a GPU")
     parser.add_argument("--json", type=Path, help="write the numbers there as well")
     arguments = parser.parse_args()
     about = provenance()
@@ -89,7 +89,7 @@ def measure(method: ASMPPO, name: str, seeds: int, *, kernels: int) -> Row:
     learning_program = _abreast(learn)
     _, learning, first_learn = _timed(learning_program, learners, experience)
     _, evaluating, first_evaluation = _timed(_abreast(evaluate), learners)
-    if kernels:
+    if kernels and jax.default_backend() != "cpu":
         _print_kernels(lambda: learning_program(learners, experience), kernels)
     steps = seeds * settled.num_environments * settled.rollout_steps
     return {

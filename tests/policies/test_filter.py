@@ -19,6 +19,7 @@ from asmpg.policies import (
     MLPPolicy,
     TabularPolicy,
     TimeIndexedPolicy,
+    WindowPolicy,
     actor,
     filter_actions,
     filter_actor,
@@ -208,3 +209,26 @@ def test_acting_follows_the_laws():
         played[:, None],
     )
     np.testing.assert_allclose(laws.after[:, 0], jnp.stack(beliefs), atol=1e-5)
+
+
+def test_on_a_gpu_the_gradient_scatters_nothing(monkeypatch):
+    """Deterministic scatters are loops there: tables are looked up by products instead."""
+    sizes = {"num_states": 4, "num_actions": 3, "num_observations": 5}
+    hidden = TabularPolicy(**sizes, key=jax.random.key(0))
+    kernels = WindowPolicy(hidden, window=1, encoding=Encoding(3, 5), key=jax.random.key(1))
+    zeros = jnp.zeros((6, 2), jnp.int32)
+    past = AgentMemory(zeros, zeros, zeros)
+
+    def scatters():
+        # A function of its own each time: what was traced before is not used again.
+        def total(kernels):
+            belief = jnp.full((2, 4), 0.25)
+            found = filter_actions(kernels.prepared(), belief, past, zeros, zeros, parallel=True)
+            return found.log_probability.sum() + found.entropy.sum()
+
+        lowered = eqx.filter_jit(eqx.filter_grad(total)).lower(kernels)
+        return lowered.as_text().count("stablehlo.scatter")
+
+    assert scatters() > 0
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    assert scatters() == 0

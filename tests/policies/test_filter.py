@@ -226,8 +226,8 @@ def test_on_a_gpu_the_gradient_scatters_nothing(monkeypatch):
             found = filter_actions(kernels.prepared(), belief, past, zeros, zeros, parallel=True)
             return found.log_probability.sum() + found.entropy.sum()
 
-        lowered = eqx.filter_jit(eqx.filter_grad(total)).lower(kernels)
-        return lowered.as_text().count("stablehlo.scatter")
+        program, *_ = eqx.filter_make_jaxpr(eqx.filter_grad(total))(kernels)
+        return str(program).count("scatter")
 
     assert scatters() > 0
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")

@@ -322,7 +322,7 @@ def test_some_defaults_depend_on_the_kind_of_observations(name, place):
             "critic must be one of auto, history, gru, memory, both, linear, latent, got 'lstm'",
         ),
         ({"act_by": "guessing"}, "act_by must be one of sampling, filtering, got 'guessing'"),
-        ({"filter": "fast"}, "filter must be one of auto, sequential, parallel, got 'fast'"),
+        ({"filter": "fast"}, "filter must be one of auto, sequential, parallel, fused, got 'fast'"),
         ({"num_states": 0}, r"num_states must be an integer in \[1, 10000\], got 0"),
         ({"rollout_steps": 0}, "rollout_steps must be an integer of at least 1, got 0"),
     ],

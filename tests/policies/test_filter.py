@@ -223,7 +223,7 @@ def test_on_a_gpu_the_gradient_scatters_nothing(monkeypatch):
         # A function of its own each time: what was traced before is not used again.
         def total(kernels):
             belief = jnp.full((2, 4), 0.25)
-            found = filter_actions(kernels.prepared(), belief, past, zeros, zeros, parallel=True)
+            found = filter_actions(kernels.prepared(), belief, past, zeros, zeros, how="parallel")
             return found.log_probability.sum() + found.entropy.sum()
 
         program, *_ = eqx.filter_make_jaxpr(eqx.filter_grad(total))(kernels)

@@ -1,6 +1,7 @@
 """The filter: what is known of the agent state, and the distribution of actions that follows."""
 
 import functools
+from typing import Literal
 
 import equinox as eqx
 import jax
@@ -9,11 +10,16 @@ from jaxtyping import Array, Bool, Float, Int, Key, Shaped
 
 from asmpg.policies._action_head import ActionHead, draw
 from asmpg.policies._actor import Actor
+from asmpg.policies._fused_filter import beliefs_by_kernel
 from asmpg.policies._heads import Categorical
-from asmpg.policies._kernel_tables import AgentMemory, KernelTables, Window
+from asmpg.policies._kernel_tables import AgentMemory, KernelTables, Moves, Window
 from asmpg.policies._parallel_filter import EXACTLY, TINY, before_each, beliefs_along
 from asmpg.policies._policy import ASMPolicy
 from asmpg.policies._sequential_filter import beliefs_by_steps
+
+#: How the filter goes along a history: step by step, by a parallel scan over its steps, or by a
+#: kernel of a GPU that has the steps inside.
+FilterWay = Literal["sequential", "parallel", "fused"]
 
 
 class Mixtures(eqx.Module):
@@ -159,7 +165,7 @@ def filter_actions(
     masks: Bool[Array, "T N M"] | None = None,
     *,
     head: ActionHead | None = None,
-    parallel: bool = False,
+    how: FilterWay = "sequential",
 ) -> ActionDistributions:
     """Run the filter along `N` histories of `T` steps, from the beliefs given.
 
@@ -167,25 +173,23 @@ def filter_actions(
     episode; its agent states are not looked at. Where it is `first`, an episode starts and the
     belief before it is forgotten, by the gradient as well. What is remembered are beliefs:
     `c_{t-1}` before each observation and `c_t` after each action. `head` is that of the kernels,
-    unless they are tables of actions that have parts. If `parallel`, there is no loop over the
-    steps but a parallel scan, with the same results up to rounding.
+    unless they are tables of actions that have parts. A loop over the steps, a parallel scan and a
+    kernel that has the loop inside give the same up to rounding.
     """
     head = head or kernels.head
-    nu = kernels.updates(past, observations)
     log_phi = kernels.log_controls(past, observations)
     if masks is not None:
         log_phi = masked_controls(head, log_phi, masks)
     joint = likelihood = None
     top = jnp.zeros(past.time.shape, belief.dtype)
-    if log_phi.ndim > nu.ndim:
+    if log_phi.ndim > past.time.ndim + 2:
         # The action depends on the agent state before as well: it is one step with that after.
-        joint = nu[..., None] * jnp.exp(log_phi)
-        moves = jnp.take_along_axis(joint, actions[..., None, None, None], axis=-1)[..., 0]
+        joint = kernels.updates(past, observations)[..., None] * jnp.exp(log_phi)
+        moves = Moves(jnp.take_along_axis(joint, actions[..., None, None, None], axis=-1)[..., 0])
     else:
-        moves = nu
+        moves = kernels.moves(past, observations)
         likelihood, top = _likelihoods(head, log_phi, actions)
-    follow = _in_parallel if parallel else _step_by_step
-    before, now, after = follow(belief, past.first, moves, likelihood)
+    before, now, after = _WAYS[how](belief, past.first, moves, likelihood)
     if not isinstance(head, Categorical):
         assert likelihood is not None
         taken = jnp.sum(now * likelihood, axis=-1)
@@ -204,27 +208,44 @@ def filter_actions(
 def _step_by_step(
     belief: Float[Array, "N S"],
     first: Bool[Array, "T N"],
-    moves: Float[Array, "T N S S"],
+    moves: Moves,
     likelihood: Float[Array, "T N S"] | None,
 ) -> tuple[Float[Array, "T N S"], Float[Array, "T N S"], Float[Array, "T N S"]]:
     """The beliefs before each observation, before its action, and after it."""
     if likelihood is None:
-        likelihood = jnp.ones(moves.shape[:-1], moves.dtype)
-    now, after = beliefs_by_steps(belief, first, moves, likelihood)
+        likelihood = jnp.ones((*first.shape, belief.shape[-1]), belief.dtype)
+    now, after = beliefs_by_steps(belief, first, moves.along, likelihood)
     return before_each(belief, first, after), now, after
 
 
 def _in_parallel(
     belief: Float[Array, "N S"],
     first: Bool[Array, "T N"],
-    moves: Float[Array, "T N S S"],
+    moves: Moves,
     likelihood: Float[Array, "T N S"] | None,
 ) -> tuple[Float[Array, "T N S"], Float[Array, "T N S"], Float[Array, "T N S"]]:
     """The same by a parallel scan."""
-    whole = moves if likelihood is None else moves * likelihood[..., None, :]
+    each = moves.along
+    whole = each if likelihood is None else each * likelihood[..., None, :]
     after = beliefs_along(belief, first, whole)
     before = before_each(belief, first, after)
-    return before, jnp.einsum("tni,tnis->tns", before, moves, precision=EXACTLY), after
+    return before, jnp.einsum("tni,tnis->tns", before, each, precision=EXACTLY), after
+
+
+def _in_one_kernel(
+    belief: Float[Array, "N S"],
+    first: Bool[Array, "T N"],
+    moves: Moves,
+    likelihood: Float[Array, "T N S"] | None,
+) -> tuple[Float[Array, "T N S"], Float[Array, "T N S"], Float[Array, "T N S"]]:
+    """The same by a kernel that has the loop inside."""
+    if likelihood is None:
+        likelihood = jnp.ones((*first.shape, belief.shape[-1]), belief.dtype)
+    now, after = beliefs_by_kernel(belief, first, *moves.numbered, likelihood)
+    return before_each(belief, first, after), now, after
+
+
+_WAYS = {"sequential": _step_by_step, "parallel": _in_parallel, "fused": _in_one_kernel}
 
 
 def masked_controls(

@@ -4,17 +4,24 @@ import abc
 from typing import Any, Literal
 
 import equinox as eqx
-import jax
 from jaxtyping import Array, Bool, Shaped
 
+from asmpg._support.devices import current_device
 from asmpg.policies._actor import Actor, ASMActor
 from asmpg.policies._actor import actor as asm_actor
-from asmpg.policies._filter import ActionDistributions, FilterMemory, filter_actions, filter_actor
+from asmpg.policies._filter import (
+    ActionDistributions,
+    FilterMemory,
+    FilterWay,
+    filter_actions,
+    filter_actor,
+)
+from asmpg.policies._fused_filter import can_fuse
 from asmpg.policies._kernel_tables import AgentMemory
 from asmpg.policies._policy import ASMPolicy
 
-#: How the filter goes along a history: step by step, or by a parallel scan over its steps.
-FilterKind = Literal["auto", "sequential", "parallel"]
+#: A way of filtering, or the best one on the device at hand.
+FilterKind = Literal["auto", "sequential", "parallel", "fused"]
 #: With more agent states than this, products of matrices cost more than the waiting they save.
 _MOST_IN_PARALLEL = 32
 
@@ -56,19 +63,28 @@ class HistoryPolicy(eqx.Module):
 class FilteredPolicy(HistoryPolicy):
     """An ASM policy with its agent state integrated out.
 
-    The `filter` is `"sequential"` or `"parallel"` over time; `"auto"` is parallel where there are
-    no more than 32 agent states, but not on CPUs, which have little use for width.
+    The `filter` is `"sequential"` or `"parallel"` over time, or `"fused"` into one kernel. `"auto"`
+    is fused on NVIDIA's GPUs with up to 128 agent states, and sequential on CPUs, which have little
+    use for width; elsewhere it is parallel with up to 32 agent states.
     """
 
     kernels: ASMPolicy
     filter: FilterKind = eqx.field(static=True, default="auto")
 
     @property
-    def in_parallel(self) -> bool:
-        """As asked for, or by backend and size."""
+    def way(self) -> FilterWay:
+        """As asked for, or by device and size."""
+        states = self.kernels.num_states
         if self.filter != "auto":
-            return self.filter == "parallel"
-        return jax.default_backend() != "cpu" and self.kernels.num_states <= _MOST_IN_PARALLEL
+            return self.filter
+        if can_fuse(states):
+            return "fused"
+        wide = current_device().platform != "cpu" and states <= _MOST_IN_PARALLEL
+        return "parallel" if wide else "sequential"
+
+    @property
+    def in_parallel(self) -> bool:
+        return self.way != "sequential"
 
     def actor(self, *, greedy: bool = False) -> Actor[FilterMemory]:
         """Acts by filtering."""
@@ -100,5 +116,5 @@ class FilteredPolicy(HistoryPolicy):
             actions,
             masks,
             head=self.kernels.head,
-            parallel=self.in_parallel,
+            how=self.way,
         )

@@ -66,6 +66,27 @@ class AgentMemory(eqx.Module):
         return self.time == 0
 
 
+class Moves(eqx.Module):
+    """A matrix for each of some steps: `matrices[index]`, or `matrices` if there is no index."""
+
+    matrices: Float[Array, "*any S S"]
+    index: Int[Array, "*batch"] | None = None
+
+    @property
+    def along(self) -> Float[Array, "*batch S S"]:
+        """The matrix of each step."""
+        return self.matrices if self.index is None else rows_of(self.matrices, self.index)
+
+    @property
+    def numbered(self) -> tuple[Float[Array, "K S S"], Int[Array, "*batch"]]:
+        """Matrices and the number of each step's; none that no step needs, if there are many."""
+        if self.index is not None and len(self.matrices) <= self.index.size:
+            return self.matrices, self.index
+        *batch, rows, columns = self.along.shape
+        flat = self.along.reshape(-1, rows, columns)
+        return flat, jnp.arange(len(flat), dtype=jnp.int32).reshape(batch)
+
+
 class KernelTables(eqx.Module):
     """Logarithms of `nu(s | x)` and `phi(a | s)` on every input `x = (S_{t-1}, A_{t-1}, O_t)`.
 
@@ -179,28 +200,32 @@ class KernelTables(eqx.Module):
         self, past: AgentMemory, observation: Int[Array, "*batch"]
     ) -> Float[Array, "*batch S S"]:
         """`log nu(s | s~, A_{t-1}, O_t)` for all `s~` and `s`, whatever the state in `past`."""
-        return self._matrices(self.log_nu, past, observation)
+        return self._moves(self.log_nu, past, observation).along
 
     def updates(
         self, past: AgentMemory, observation: Int[Array, "*batch"]
     ) -> Float[Array, "*batch S S"]:
         """`nu(s | s~, A_{t-1}, O_t)` itself."""
-        return self._matrices(jnp.exp(self.log_nu), past, observation)
+        return self.moves(past, observation).along
 
-    def _matrices(
+    def moves(self, past: AgentMemory, observation: Int[Array, "*batch"]) -> "Moves":
+        """The same, not looked up yet."""
+        return self._moves(jnp.exp(self.log_nu), past, observation)
+
+    def _moves(
         self, table: Float[Array, "time X S"], past: AgentMemory, observation: Int[Array, "*batch"]
-    ) -> Float[Array, "*batch S S"]:
-        """The rows of all agent states, looked up together: those of the dummy pair come last."""
+    ) -> "Moves":
+        """The rows of all agent states together: those of the dummy pair come last."""
         times, symbols, states = table.shape[0], self.num_observations, self.num_states
         start, others = table[:, :symbols], table[:, symbols:]
         others = others.reshape(times, states, self.num_actions * symbols, states)
         start = jnp.broadcast_to(start[:, :, None], (times, symbols, states, states))
         matrices = jnp.concatenate([jnp.swapaxes(others, 1, 2), start], axis=1)
         action = jnp.where(past.first, self.num_actions, past.action)
-        index = action * symbols + observation
-        if times == 1:
-            return rows_of(matrices[0], index)
-        return matrices[past.time, index]
+        number = action * symbols + observation
+        if times > 1:
+            number = past.time * matrices.shape[1] + number
+        return Moves(matrices.reshape(-1, states, states), number)
 
     def log_controls(
         self, past: AgentMemory, observation: Int[Array, "*batch"]

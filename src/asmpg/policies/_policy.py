@@ -10,7 +10,13 @@ from jaxtyping import Array, Float, Int, Shaped
 
 from asmpg.policies._action_head import ActionHead, picked
 from asmpg.policies._heads import Categorical
-from asmpg.policies._kernel_tables import AgentMemory, KernelTables, Window, every_input
+from asmpg.policies._kernel_tables import (
+    AgentMemory,
+    KernelTables,
+    Moves,
+    Window,
+    every_input,
+)
 from asmpg.policies._networks import Encoding
 
 
@@ -95,6 +101,12 @@ class ASMPolicy(eqx.Module):
     ) -> Float[Array, "*batch S S"]:
         """`nu(s | s~, A_{t-1}, O_t)` itself."""
         return jnp.exp(self.log_updates(past, observation))
+
+    def moves(
+        self, past: AgentMemory, observation: Shaped[Array, "*batch_and_observation"]
+    ) -> Moves:
+        """The same, not looked up yet where it is in a table."""
+        return Moves(self.updates(past, observation))
 
     def log_controls(
         self, past: AgentMemory, observation: Shaped[Array, "*batch_and_observation"]

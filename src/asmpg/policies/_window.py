@@ -12,6 +12,7 @@ from asmpg.policies._action_head import ActionHead
 from asmpg.policies._kernel_tables import (
     AgentMemory,
     KernelTables,
+    Moves,
     Window,
     every_input,
     rows_of,
@@ -174,6 +175,11 @@ class WindowPolicy(ASMPolicy):
         self, past: AgentMemory, observation: Shaped[Array, "*batch_and_observation"]
     ) -> Float[Array, "*batch S S"]:
         return self.hidden.updates(past, observation)
+
+    def moves(
+        self, past: AgentMemory, observation: Shaped[Array, "*batch_and_observation"]
+    ) -> Moves:
+        return self.hidden.moves(past, observation)
 
     def log_controls(
         self, past: AgentMemory, observation: Shaped[Array, "*batch_and_observation"]

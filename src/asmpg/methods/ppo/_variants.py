@@ -1,5 +1,6 @@
 """PPO for agent-state policies, and for other memories: a recurrent network's, and none."""
 
+import typing
 from typing import Any, ClassVar, Literal
 
 from jaxtyping import Array, Key
@@ -40,8 +41,8 @@ class ASMPPO(PPO):
     makes a matrix of each observation (`"matrix"`); `"mlp"` is the paper's. A function of your own,
     `policy(interface, num_states, key)`, makes any other `ASMPolicy`. Agents act by `"sampling"`
     agent states, or by `"filtering"`, with the same distribution of actions. The `filter` that is
-    differentiated in training goes along rollouts step by step (`"sequential"`) or by a parallel
-    scan (`"parallel"`): `"auto"` is parallel with up to 32 agent states, but not on CPUs.
+    differentiated in training goes along rollouts step by step (`"sequential"`), by a parallel scan
+    (`"parallel"`) or in one kernel of a GPU (`"fused"`): `"auto"` is the best one on the device.
 
     `nu` is initialised to keep what it remembers: the agent states are in `groups` (as many as make
     eight states each, at least two), and a group is kept for `hold` steps on average: by default
@@ -78,7 +79,7 @@ class ASMPPO(PPO):
         if self.policy == "joint" and self.window:
             raise ValueError(f"window must be 0 for policy='joint', got {self.window}")
         check_one_of("act_by", self.act_by, ("sampling", "filtering"))
-        check_one_of("filter", self.filter, ("auto", "sequential", "parallel"))
+        check_one_of("filter", self.filter, typing.get_args(FilterKind))
 
     def defaults(self, interface: Interface) -> dict[str, Number]:
         """`hold` is as long as an episode may last, within bounds."""

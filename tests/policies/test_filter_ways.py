@@ -1,4 +1,6 @@
-"""The filter by a parallel scan: it is the one step by step, gradients too, and leaves no loop."""
+"""The filter by a parallel scan, and as one kernel: the same as step by step, gradients too."""
+
+from types import SimpleNamespace
 
 import equinox as eqx
 import jax
@@ -18,9 +20,13 @@ from asmpg.policies import (
     Product,
     TabularPolicy,
     WindowPolicy,
+    _fused_filter,
+    _history_policy,
     filter_actions,
     windows_along,
 )
+from asmpg.policies._fused_filter import beliefs_by_kernel
+from asmpg.policies._sequential_filter import beliefs_by_steps
 from quick import long
 
 STEPS, PLACES, STATES = 21, 3, 4
@@ -86,6 +92,7 @@ def histories(policy, encoding, key):
 
 
 @pytest.mark.usefixtures("x64")
+@pytest.mark.parametrize("way", ["parallel", "fused"])
 @pytest.mark.parametrize(
     "kind",
     [
@@ -93,7 +100,7 @@ def histories(policy, encoding, key):
         *map(long, ("joint", "mlp", "real", "table and window", "gaussian", "product")),
     ],
 )
-def test_parallel_is_sequential(kind):
+def test_every_way_is_the_sequential_one(kind, way):
     """Log-probabilities, entropies, beliefs, and the gradient of all of them, to 1e-10."""
     policy, encoding = KINDS[kind](jax.random.key(0))
     policy = jax.tree.map(
@@ -115,7 +122,7 @@ def test_parallel_is_sequential(kind):
 
     run = eqx.filter_jit(eqx.filter_value_and_grad(loss, has_aux=True))
     (_, one), slope = run((policy, memory.belief), "sequential")
-    (_, two), other = run((policy, memory.belief), "parallel")
+    (_, two), other = run((policy, memory.belief), way)
     pairs = zip(*map(jax.tree.leaves, ((one, slope), (two, other))), strict=True)
     for expected, found in pairs:
         assert found.dtype == jnp.float64
@@ -139,14 +146,13 @@ def test_long_histories_neither_underflow_nor_overflow(sharpness):
 
     @eqx.filter_jit
     @eqx.filter_value_and_grad
-    def log_probability(policy, parallel):
+    def log_probability(policy, how):
         start = jnp.full((1, STATES), 1 / STATES)
-        found = filter_actions(
-            policy.tabulate(), start, past, observations, actions, parallel=parallel
-        )
+        found = filter_actions(policy.tabulate(), start, past, observations, actions, how=how)
         return found.log_probability.mean()
 
-    (value, slope), (expected, other) = (log_probability(policy, how) for how in (True, False))
+    ways = ("parallel", "sequential")
+    (value, slope), (expected, other) = (log_probability(policy, how) for how in ways)
     np.testing.assert_allclose(value, expected, rtol=1e-3)
     for found, leaf in zip(jax.tree.leaves(slope), jax.tree.leaves(other), strict=True):
         assert np.isfinite(found).all()
@@ -154,7 +160,71 @@ def test_long_histories_neither_underflow_nor_overflow(sharpness):
             np.testing.assert_allclose(found, leaf, rtol=1e-3, atol=1e-6)
 
 
-def test_on_cpus_the_filter_is_sequential_unless_asked_for():
+@pytest.mark.usefixtures("x64")
+@pytest.mark.parametrize("states", [1, 3, 8])
+def test_a_kernel_takes_any_number_of_states_and_a_batch(states):
+    """Those that are added to make a power of two change nothing; nor do other seeds beside it."""
+    seeds, steps, lanes, rows = 2, 6, 2, 5
+    keys = jax.random.split(jax.random.key(0), 6)
+    start = jax.nn.softmax(jax.random.normal(keys[0], (seeds, lanes, states)))
+    first = jax.random.uniform(keys[1], (seeds, steps, lanes)) < 0.3
+    matrices = jax.nn.softmax(jax.random.normal(keys[2], (seeds, rows, states, states)))
+    index = jax.random.randint(keys[3], (seeds, steps, lanes), 0, rows)
+    likelihood = jax.random.uniform(keys[4], (seeds, steps, lanes, states))
+    weights = jax.random.normal(keys[5], (2, seeds, steps, lanes, states))
+
+    def by_steps(start, first, matrices, index, likelihood):
+        return beliefs_by_steps(start, first, matrices[index], likelihood)
+
+    def both(way):
+        def total(start, matrices, likelihood):
+            found = jnp.stack(jax.vmap(way)(start, first, matrices, index, likelihood))
+            return jnp.vdot(weights, found), found
+
+        return jax.jit(jax.value_and_grad(total, argnums=(0, 1, 2), has_aux=True))(
+            start, matrices, likelihood
+        )
+
+    pairs = zip(*map(jax.tree.leaves, map(both, (beliefs_by_kernel, by_steps))), strict=True)
+    for found, expected in pairs:
+        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
+
+
+def test_kernels_are_made_for_gpus(monkeypatch):
+    """They go through the compiler of such kernels, which needs no GPU to be there."""
     policy = TabularPolicy(**SIZES, key=jax.random.key(0))
-    chosen = [FilteredPolicy(policy, how).in_parallel for how in ("auto", "sequential", "parallel")]
-    assert chosen == [jax.default_backend() != "cpu", False, True]
+    memory, *rest = histories(policy, FINITE, jax.random.key(1))
+    client = SimpleNamespace(platform_version="CUDA 13.0")
+    device = SimpleNamespace(platform="gpu", client=client)
+    for module in (_fused_filter, _history_policy):
+        monkeypatch.setattr(module, "current_device", lambda: device)
+    filtered = FilteredPolicy(policy)
+    assert (filtered.way, filtered.in_parallel) == ("fused", True)
+
+    def total(logits):
+        kernels = eqx.tree_at(lambda policy: policy.nu_logits, policy, logits)
+        return FilteredPolicy(kernels).distributions(memory, *rest).log_probability.sum()
+
+    traced = jax.jit(jax.grad(total)).trace(policy.nu_logits)
+    lowered = traced.lower(lowering_platforms=("cuda",)).as_text()
+    assert lowered.count("stablehlo.custom_call @__gpu$xla.gpu.triton") == 2
+    assert "stablehlo.while" not in lowered
+
+
+@pytest.mark.parametrize(
+    ("platform", "version", "states", "expected"),
+    [
+        ("cpu", "cpu", STATES, "sequential"),
+        ("gpu", "CUDA 13", STATES, "fused"),
+        ("gpu", "CUDA 13", 200, "sequential"),
+        ("gpu", "ROCm 7", STATES, "parallel"),
+        ("tpu", "libtpu", 64, "sequential"),
+    ],
+)
+def test_the_way_is_chosen_by_device_and_size(monkeypatch, platform, version, states, expected):
+    device = SimpleNamespace(platform=platform, client=SimpleNamespace(platform_version=version))
+    for module in (_fused_filter, _history_policy):
+        monkeypatch.setattr(module, "current_device", lambda: device)
+    policy = SimpleNamespace(num_states=states)
+    assert FilteredPolicy(policy).way == expected
+    assert FilteredPolicy(policy, "parallel").way == "parallel"

@@ -5,7 +5,7 @@ how many environment steps a second they would allow by themselves. `--kernels` 
 spends the time of learning on, from JAX's profiler.
 
 Usage: python benchmarks/update.py [ENVIRONMENT] [--seeds 1 1000] [--critics latent history]
-       [--filters parallel sequential] [--num-states 32] [--kernels 12] [--json FILE]
+       [--filters fused parallel sequential] [--num-states 32] [--kernels 12] [--json FILE]
 """
 
 import argparse
@@ -29,6 +29,7 @@ from asmpg.experience import collect, open_stream, play_for_returns
 from asmpg.interop import Interface
 from asmpg.methods import with_array_numbers
 from asmpg.methods.ppo import ASMPPO
+from asmpg.training._program import compiled
 from json_results import Row, provenance
 
 REPEATS = 5
@@ -102,7 +103,7 @@ def measure(method: ASMPPO, name: str, seeds: int, *, kernels: int) -> Row:
 
 
 def _abreast(function: Callable[..., Any]) -> Callable[..., Any]:
-    return eqx.filter_jit(eqx.filter_vmap(function))
+    return compiled(eqx.filter_vmap(function))
 
 
 def _timed(function: Callable[..., Any], *arguments: Any) -> tuple[Any, float, float]:

@@ -26,6 +26,7 @@ from asmpg.policies import (
     windows_along,
 )
 from asmpg.policies._fused_filter import beliefs_by_kernel
+from asmpg.policies._kernel_tables import Moves
 from asmpg.policies._sequential_filter import beliefs_by_steps
 from quick import long
 
@@ -162,31 +163,39 @@ def test_long_histories_neither_underflow_nor_overflow(sharpness):
 
 @pytest.mark.usefixtures("x64")
 @pytest.mark.parametrize("states", [1, 3, 8])
-def test_a_kernel_takes_any_number_of_states_and_a_batch(states):
+@pytest.mark.parametrize("in_a_table", [True, False])
+def test_a_kernel_takes_any_number_of_states_and_a_batch(states, in_a_table):
     """Those that are added to make a power of two change nothing; nor do other seeds beside it."""
-    seeds, steps, lanes, rows = 2, 6, 2, 5
+    seeds, steps, lanes, starts, pairs = 2, 6, 2, 2, 3
     keys = jax.random.split(jax.random.key(0), 6)
     start = jax.nn.softmax(jax.random.normal(keys[0], (seeds, lanes, states)))
     first = jax.random.uniform(keys[1], (seeds, steps, lanes)) < 0.3
-    matrices = jax.nn.softmax(jax.random.normal(keys[2], (seeds, rows, states, states)))
-    index = jax.random.randint(keys[3], (seeds, steps, lanes), 0, rows)
+    shape = (starts + pairs * states,) if in_a_table else (steps, lanes, states)
+    matrices = jax.nn.softmax(jax.random.normal(keys[2], (seeds, *shape, states)))
+    number = jax.random.randint(keys[3], (seeds, steps, lanes), 0, pairs + starts)
     likelihood = jax.random.uniform(keys[4], (seeds, steps, lanes, states))
     weights = jax.random.normal(keys[5], (2, seeds, steps, lanes, states))
 
-    def by_steps(start, first, matrices, index, likelihood):
-        return beliefs_by_steps(start, first, matrices[index], likelihood)
+    def by_steps(start, first, moves, likelihood):
+        return beliefs_by_steps(start, first, moves.along, likelihood)
 
     def both(way):
+        def along(start, first, matrices, number, likelihood):
+            moves = Moves(matrices, number, starts) if in_a_table else Moves(matrices)
+            return way(start, first, moves, likelihood)
+
         def total(start, matrices, likelihood):
-            found = jnp.stack(jax.vmap(way)(start, first, matrices, index, likelihood))
+            found = jnp.stack(jax.vmap(along)(start, first, matrices, number, likelihood))
             return jnp.vdot(weights, found), found
 
         return jax.jit(jax.value_and_grad(total, argnums=(0, 1, 2), has_aux=True))(
             start, matrices, likelihood
         )
 
-    pairs = zip(*map(jax.tree.leaves, map(both, (beliefs_by_kernel, by_steps))), strict=True)
-    for found, expected in pairs:
+    pairs_of_leaves = zip(
+        *map(jax.tree.leaves, map(both, (beliefs_by_kernel, by_steps))), strict=True
+    )
+    for found, expected in pairs_of_leaves:
         np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
 
 
@@ -207,7 +216,7 @@ def test_kernels_are_made_for_gpus(monkeypatch):
 
     traced = jax.jit(jax.grad(total)).trace(policy.nu_logits)
     lowered = traced.lower(lowering_platforms=("cuda",)).as_text()
-    assert lowered.count("stablehlo.custom_call @__gpu$xla.gpu.triton") == 2
+    assert lowered.count("stablehlo.custom_call @__gpu$xla.gpu.triton") == 3
     assert "stablehlo.while" not in lowered
 
 
@@ -225,6 +234,7 @@ def test_the_way_is_chosen_by_device_and_size(monkeypatch, platform, version, st
     device = SimpleNamespace(platform=platform, client=SimpleNamespace(platform_version=version))
     for module in (_fused_filter, _history_policy):
         monkeypatch.setattr(module, "current_device", lambda: device)
-    policy = SimpleNamespace(num_states=states)
+    sizes = {"num_states": states, "num_actions": 2, "num_observations": 1}
+    policy = TabularPolicy(**sizes, key=jax.random.key(0))
     assert FilteredPolicy(policy).way == expected
     assert FilteredPolicy(policy, "parallel").way == "parallel"

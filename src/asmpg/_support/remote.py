@@ -38,7 +38,6 @@ def worker_environment(device: Literal["cpu", "gpu"], cpus: int | None) -> dict[
     if device == "cpu":
         environment["JAX_PLATFORMS"] = "cpu"
     else:
-        flags += " --xla_gpu_deterministic_ops=true"
         environment["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
     if device == "cpu" and cpus == 1:
         flags += " --xla_cpu_multi_thread_eigen=false"

@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import math
-import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -125,7 +124,6 @@ def _environment_options(config: RunConfig) -> dict[str, Any]:
 
 
 def _train(config: RunConfig, out: Path, given: Mapping[str, Any]) -> None:
-    _repeat_exactly_on_gpus()
     callbacks: list[Callback] = []
     if given.get("tensorboard"):
         callbacks.append(TensorBoardLogger(out / "tensorboard"))
@@ -171,13 +169,3 @@ def _early_stops(config: RunConfig, out: Path) -> Iterator[str]:
         seeds = [seed for seed, status in statuses.items() if status.stopped == rule]
         if seeds:
             yield f"{len(seeds)} of {counted(len(statuses), 'seed')} {what}"
-
-
-def _repeat_exactly_on_gpus() -> None:
-    """Without this flag a GPU adds in any order, and a resumed run differs in the last bits.
-
-    It is read when jax first computes something.
-    """
-    flags = os.environ.get("XLA_FLAGS", "")
-    if "xla_gpu_deterministic_ops" not in flags:
-        os.environ["XLA_FLAGS"] = f"{flags} --xla_gpu_deterministic_ops=true".strip()

@@ -8,7 +8,6 @@ from typing import Any
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-import optax
 from jaxtyping import Array, Float
 
 from asmpg.distillation._histories import Examples, entropy, log_probabilities, surprise
@@ -19,9 +18,7 @@ from asmpg.policies import FilteredPolicy, HistoryPolicy
 _MINIBATCH = 8
 #: An epoch is an improvement if the held-out cross-entropy falls by so many nats.
 _LEAST = 1e-4
-_OPTIMISER = optax.chain(
-    optax.clip_by_global_norm(1.0), adam_by_kind(table=0.03, network=2e-3, b2=0.99)
-)
+_OPTIMISER = adam_by_kind(table=0.03, network=2e-3, b2=0.99, max_norm=1.0)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -14,14 +14,19 @@ def adam_by_kind(
     network: optax.ScalarOrSchedule,
     b2: Number = 0.999,
     eps: float = 1e-8,
+    max_norm: Number | None = None,
 ) -> optax.GradientTransformation:
     """Adam with a rate for logits that are parameters themselves, and one for network weights.
 
-    Moments are one vector of all parameters: a program for each of them takes longer to compile.
+    Gradients longer than `max_norm` are made that long. Moments are one vector of all parameters: a
+    program for each of them takes longer to compile.
     """
     rates = {"table": table, "network": network}
+    adam = optax.scale_by_adam(b2=b2, eps=eps)
+    if max_norm is not None:
+        adam = optax.chain(optax.clip_by_global_norm(max_norm), adam)
     return optax.chain(
-        optax.flatten(optax.scale_by_adam(b2=b2, eps=eps)),
+        optax.flatten(adam),
         optax.partition(
             {kind: optax.scale_by_learning_rate(rate) for kind, rate in rates.items()}, _kinds
         ),

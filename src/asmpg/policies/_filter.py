@@ -241,7 +241,7 @@ def _in_one_kernel(
     """The same by a kernel that has the loop inside."""
     if likelihood is None:
         likelihood = jnp.ones((*first.shape, belief.shape[-1]), belief.dtype)
-    now, after = beliefs_by_kernel(belief, first, *moves.numbered, likelihood)
+    now, after = beliefs_by_kernel(belief, first, moves, likelihood)
     return before_each(belief, first, after), now, after
 
 

@@ -1,10 +1,12 @@
 """The filter as one kernel of a GPU: the loop over time is inside, beliefs never leave the chip.
 
 A loop outside launches several kernels at every step, and products of matrices are more work than
-the loop; this is neither. Matrices are read where they lie, in a table that many steps share.
+the loop; this is neither. Where the matrices are in a table, they are read there and nowhere
+written out, and the gradient is added up by the rows of the table.
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -13,10 +15,13 @@ from jax.experimental.pallas import triton
 from jaxtyping import Array, Bool, Float, Int
 
 from asmpg._support.devices import current_device
-from asmpg.policies._parallel_filter import TINY, before_each
+from asmpg.policies._kernel_tables import Moves
+from asmpg.policies._parallel_filter import TINY
 
 #: More agent states than this do not fit into the registers of a block of threads.
 MOST_FUSED = 128
+#: How many numbers of a matrix a warp of 32 threads has, but that there are eight warps at most.
+_OF_A_WARP = 256
 
 
 def can_fuse(num_states: int) -> bool:
@@ -26,38 +31,78 @@ def can_fuse(num_states: int) -> bool:
     return cuda and num_states <= MOST_FUSED
 
 
-@jax.custom_vjp
 def beliefs_by_kernel(
     start: Float[Array, "N S"],
     first: Bool[Array, "T N"],
-    matrices: Float[Array, "K S S"],
-    index: Int[Array, "T N"],
+    moves: Moves,
     likelihood: Float[Array, "T N S"],
 ) -> tuple[Float[Array, "T N S"], Float[Array, "T N S"]]:
-    """As `beliefs_by_steps`, with the moves `matrices[index]`."""
-    return _forward(start, first, matrices, index, likelihood)[0]
+    """As `beliefs_by_steps`, with moves that need not be looked up."""
+    states = start.shape[-1]
+    # Blocks have powers of two: states are added that are never entered.
+    width = pl.next_power_of_2(states)
+    more = width - states
+    if moves.index is None:
+        table = _padded(moves.matrices, more, more).reshape(-1, width)
+        index = jnp.arange(first.size, dtype=jnp.int32).reshape(first.shape)
+        places = _Places(states, first.size, starts=0, stride=1, step=width)
+    else:
+        index, starts = moves.index, moves.starts
+        pairs = (len(moves.matrices) - starts) // states
+        table = _padded(moves.matrices, more * pairs, more)
+        places = _Places(states, pairs, starts=starts, stride=pairs, step=1)
+    start, likelihood = _padded(start, more), _padded(likelihood, more)
+    now, after = _beliefs(places, start, first, table, index, likelihood)
+    return now[..., :states], after[..., :states]
+
+
+def _padded(array: Array, *more: int) -> Array:
+    """With so many zeros at the end of each of the last axes."""
+    if not any(more):
+        return array
+    return jnp.pad(array, [(0, 0)] * (array.ndim - len(more)) + [(0, count) for count in more])
+
+
+class _Places(NamedTuple):
+    """Where the rows of matrix `number` are: `starts + stride * state + step * number`.
+
+    Matrices with a `number` of `pairs` or more have one row for all states, `number - pairs`.
+    """
+
+    states: int
+    pairs: int
+    starts: int
+    stride: int
+    step: int
+
+    def rows(self, number: Int[Array, ""], width: int) -> Int[Array, " W"]:
+        own = self.starts + self.stride * jnp.arange(width) + self.step * number
+        return jnp.where(number < self.pairs, own, number - self.pairs)
+
+    def uniform(self, width: int, dtype: Any) -> Float[Array, " W"]:
+        """What is believed where an episode starts."""
+        return jnp.where(jnp.arange(width) < self.states, 1 / self.states, 0.0).astype(dtype)
 
 
 def _forward(
-    start: Float[Array, "N S"],
+    places: _Places,
+    start: Float[Array, "N W"],
     first: Bool[Array, "T N"],
-    matrices: Float[Array, "K S S"],
+    table: Float[Array, "R W"],
     index: Int[Array, "T N"],
-    likelihood: Float[Array, "T N S"],
-) -> tuple[tuple[Float[Array, "T N S"], Float[Array, "T N S"]], tuple[Any, ...]]:
-    steps, lanes, states = likelihood.shape
-    # Blocks have powers of two: states are added that are never entered.
-    more = pl.next_power_of_2(states) - states
-    start, likelihood = _padded(start, more), _padded(likelihood, more)
-    matrices = _padded(matrices, more, axes=2)
-    restarts = first.astype(jnp.int32)
+    likelihood: Float[Array, "T N W"],
+) -> tuple[tuple[Float[Array, "T N W"], Float[Array, "T N W"]], tuple[Any, ...]]:
+    steps, lanes, width = likelihood.shape
 
-    def kernel(start, restarts, matrices, index, likelihood, nows, afters) -> None:
+    def kernel(*arrays: Any) -> None:
+        start, restarts, table, index, likelihood, nows, afters = arrays
         lane = pl.program_id(0)
+        uniform = places.uniform(width, likelihood.dtype)
 
-        def step(time: Int[Array, ""], belief: Float[Array, " S"]) -> Float[Array, " S"]:
-            before = jnp.where(restarts[time, lane] > 0, 1 / states, belief)
-            now = jnp.sum(before[:, None] * matrices[index[time, lane]], axis=0)
+        def step(time: Int[Array, ""], belief: Float[Array, " W"]) -> Float[Array, " W"]:
+            before = jnp.where(restarts[time, lane] > 0, uniform, belief)
+            move = table[places.rows(index[time, lane], width), :]
+            now = jnp.sum(before[:, None] * move, axis=0)
             mass = now * likelihood[time, lane] + TINY
             after = mass / jnp.sum(mass)
             nows[time, lane], afters[time, lane] = now, after
@@ -65,80 +110,105 @@ def _forward(
 
         jax.lax.fori_loop(0, steps, step, start[lane])
 
-    shape = jax.ShapeDtypeStruct(likelihood.shape, likelihood.dtype)
-    arguments = (start, restarts, matrices, index, likelihood)
-    now, after = _call(kernel, lanes, (shape, shape))(*arguments)
-    kept = (start, first, matrices, index, likelihood, now, after)
-    return (now[..., :states], after[..., :states]), kept
+    run = _call(kernel, lanes, likelihood.shape, likelihood.shape)
+    now, after = run(start, first.astype(jnp.int32), table, index, likelihood)
+    return (now, after), (start, first, table, index, likelihood, now, after)
 
 
 def _backward(
-    kept: tuple[Any, ...], slopes: tuple[Float[Array, "T N S"], Float[Array, "T N S"]]
+    places: _Places,
+    kept: tuple[Any, ...],
+    slopes: tuple[Float[Array, "T N W"], Float[Array, "T N W"]],
 ) -> tuple[Array | None, ...]:
-    """As that of `beliefs_by_steps`, the slopes of the matrices added up in a table for each lane.
-
-    Those of one lane come one after another, those of all lanes are added at the end: always in the
-    same order.
-    """
-    start, first, matrices, index, likelihood, now, after = kept
-    states = slopes[0].shape[-1]
-    more = likelihood.shape[-1] - states
-    of_now, of_after = (_padded(slope, more) for slope in slopes)
-    before = _padded(before_each(start[:, :states], first, after[..., :states]), more)
+    """As that of `beliefs_by_steps`: along the beliefs first, then of all that they follow from."""
+    start, first, table, index, likelihood, now, after = kept
     mass = jnp.sum(now * likelihood + TINY, axis=-1, keepdims=True)
-    rate = likelihood / mass
-    restarts = first.astype(jnp.int32)
     steps, lanes, width = likelihood.shape
-    rows = len(matrices)
 
-    def kernel(
-        restarts, matrices, index, rate, before, after, of_now, of_after, starts, centreds, totals
-    ) -> None:
+    def kernel(*arrays: Any) -> None:
+        restarts, table, index, rate, after, of_now, of_after, *found = arrays
+        starts, centreds, masses = found
         lane = pl.program_id(0)
 
-        def clear(row: Int[Array, ""], nothing: None) -> None:
-            totals[lane, row] = jnp.zeros((width, width), matrices.dtype)
-
-        jax.lax.fori_loop(0, rows, clear, None)
-
-        def step(count: Int[Array, ""], later: Float[Array, " S"]) -> Float[Array, " S"]:
+        def step(count: Int[Array, ""], later: Float[Array, " W"]) -> Float[Array, " W"]:
             time = steps - 1 - count
-            row = index[time, lane]
             slope = of_after[time, lane] + later
             centred = slope - jnp.sum(after[time, lane] * slope)
             of_mass = of_now[time, lane] + rate[time, lane] * centred
-            earlier = jnp.sum(matrices[row] * of_mass[None, :], axis=1)
-            totals[lane, row] = totals[lane, row] + before[time, lane][:, None] * of_mass[None, :]
-            centreds[time, lane] = centred
-            return jnp.where(restarts[time, lane] > 0, 0.0, earlier)
+            move = table[places.rows(index[time, lane], width), :]
+            earlier = jnp.sum(move * of_mass[None, :], axis=1)
+            centreds[time, lane], masses[time, lane] = centred, of_mass
+            return jnp.where(restarts[time, lane] > 0, jnp.zeros_like(later), earlier)
 
-        starts[lane] = jax.lax.fori_loop(0, steps, step, jnp.zeros(width, matrices.dtype))
+        starts[lane] = jax.lax.fori_loop(0, steps, step, jnp.zeros(width, rate.dtype))
 
-    shapes = (start.shape, likelihood.shape, (lanes, *matrices.shape))
-    out = tuple(jax.ShapeDtypeStruct(shape, likelihood.dtype) for shape in shapes)
-    arguments = (restarts, matrices, index, rate, before, after, of_now, of_after)
-    of_start, centred, totals = _call(kernel, lanes, out)(*arguments)
-    of_likelihood = (now * centred / mass)[..., :states]
-    of_matrices = totals.sum(axis=0)[:, :states, :states]
-    return of_start[:, :states], None, of_matrices, None, of_likelihood
-
-
-beliefs_by_kernel.defvjp(_forward, _backward)
-
-
-def _call(kernel: Any, lanes: int, out_shape: tuple[jax.ShapeDtypeStruct, ...]) -> Any:
-    """One block of threads for each lane; where there is no GPU, step by step in Python."""
-    return pl.pallas_call(
-        kernel,
-        out_shape=out_shape,
-        grid=(lanes,),
-        interpret=current_device().platform == "cpu",
-        compiler_params=triton.CompilerParams(num_warps=4, num_stages=2),
-    )
+    run = _call(kernel, lanes, start.shape, likelihood.shape, likelihood.shape)
+    restarts = first.astype(jnp.int32)
+    of_start, centred, of_mass = run(restarts, table, index, likelihood / mass, after, *slopes)
+    earlier = jnp.concatenate([start[None], after[:-1]])
+    before = jnp.where(first[..., None], places.uniform(width, start.dtype), earlier)
+    if places.step == 1:
+        of_table = _slopes_by_row(places, len(table), index, before, of_mass)
+    else:
+        of_table = (before[..., None] * of_mass[..., None, :]).reshape(table.shape)
+    return of_start, None, of_table, None, now * centred / mass
 
 
-def _padded(array: Array, more: int, axes: int = 1) -> Array:
-    """With so many zeros at the end of the last axes."""
-    if not more:
-        return array
-    return jnp.pad(array, [(0, 0)] * (array.ndim - axes) + [(0, more)] * axes)
+def _slopes_by_row(
+    places: _Places,
+    rows: int,
+    index: Int[Array, "T N"],
+    before: Float[Array, "T N W"],
+    of_mass: Float[Array, "T N W"],
+) -> Float[Array, "R W"]:
+    """Each matrix's, added up over the steps that have it, always in the same order."""
+    steps, width = index.size, before.shape[-1]
+
+    def kernel(*arrays: Any) -> None:
+        index, before, of_mass, totals = arrays
+        number = pl.program_id(0)
+
+        def add(step: Int[Array, ""], total: Float[Array, "W W"]) -> Float[Array, "W W"]:
+            return jax.lax.cond(
+                index[step] == number,
+                lambda: total + before[step][:, None] * of_mass[step][None, :],
+                lambda: total,
+            )
+
+        total = jax.lax.fori_loop(0, steps, add, jnp.zeros((width, width), before.dtype))
+
+        @pl.when(number < places.pairs)
+        def _() -> None:
+            totals[places.rows(number, width), :] = total
+
+        @pl.when(number >= places.pairs)
+        def _() -> None:
+            totals[number - places.pairs] = jnp.sum(total, axis=0)
+
+    flat = (array.reshape(steps, width) for array in (before, of_mass))
+    run = _call(kernel, places.pairs + places.starts, (rows, width))
+    return run(index.ravel(), *flat)[0]
+
+
+def _only_beliefs(*arguments: Any) -> tuple[Float[Array, "T N W"], Float[Array, "T N W"]]:
+    return _forward(*arguments)[0]
+
+
+_beliefs: Any = jax.custom_vjp(_only_beliefs, nondiff_argnums=(0,))
+_beliefs.defvjp(_forward, _backward)
+
+
+def _call(kernel: Callable[..., None], blocks: int, *shapes: tuple[int, ...]) -> Any:
+    """Run a kernel in so many blocks of threads; without a GPU, slowly."""
+    warps = min(8, max(1, shapes[0][-1] ** 2 // _OF_A_WARP))
+
+    def run(*arrays: Array) -> tuple[Array, ...]:
+        return pl.pallas_call(
+            kernel,
+            out_shape=tuple(jax.ShapeDtypeStruct(shape, arrays[-1].dtype) for shape in shapes),
+            grid=(blocks,),
+            interpret=current_device().platform == "cpu",
+            compiler_params=triton.CompilerParams(num_warps=warps, num_stages=2),
+        )(*arrays)
+
+    return run

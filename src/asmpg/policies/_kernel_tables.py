@@ -67,24 +67,26 @@ class AgentMemory(eqx.Module):
 
 
 class Moves(eqx.Module):
-    """A matrix for each of some steps: `matrices[index]`, or `matrices` if there is no index."""
+    """A matrix `[s, s']` for each of some steps: those in `matrices`, or, by `index`, of a table.
 
-    matrices: Float[Array, "*any S S"]
+    Tables are those of `KernelTables`: `starts` rows for the observations that can follow the dummy
+    pair, then one for each agent state and pair of action and observation. Pairs are numbered
+    first, then the observations without one, whose matrices have all rows equal.
+    """
+
+    matrices: Float[Array, "*any S"]
     index: Int[Array, "*batch"] | None = None
+    starts: int = eqx.field(static=True, default=0)
 
     @property
     def along(self) -> Float[Array, "*batch S S"]:
         """The matrix of each step."""
-        return self.matrices if self.index is None else rows_of(self.matrices, self.index)
-
-    @property
-    def numbered(self) -> tuple[Float[Array, "K S S"], Int[Array, "*batch"]]:
-        """Matrices and the number of each step's; none that no step needs, if there are many."""
-        if self.index is not None and len(self.matrices) <= self.index.size:
-            return self.matrices, self.index
-        *batch, rows, columns = self.along.shape
-        flat = self.along.reshape(-1, rows, columns)
-        return flat, jnp.arange(len(flat), dtype=jnp.int32).reshape(batch)
+        if self.index is None:
+            return self.matrices
+        states, start = self.matrices.shape[-1], self.matrices[: self.starts, None]
+        pairs = self.matrices[self.starts :].reshape(states, -1, states)
+        start = jnp.broadcast_to(start, (self.starts, states, states))
+        return rows_of(jnp.concatenate([jnp.swapaxes(pairs, 0, 1), start]), self.index)
 
 
 class KernelTables(eqx.Module):
@@ -208,24 +210,19 @@ class KernelTables(eqx.Module):
         """`nu(s | s~, A_{t-1}, O_t)` itself."""
         return self.moves(past, observation).along
 
-    def moves(self, past: AgentMemory, observation: Int[Array, "*batch"]) -> "Moves":
+    def moves(self, past: AgentMemory, observation: Int[Array, "*batch"]) -> Moves:
         """The same, not looked up yet."""
         return self._moves(jnp.exp(self.log_nu), past, observation)
 
     def _moves(
         self, table: Float[Array, "time X S"], past: AgentMemory, observation: Int[Array, "*batch"]
-    ) -> "Moves":
-        """The rows of all agent states together: those of the dummy pair come last."""
-        times, symbols, states = table.shape[0], self.num_observations, self.num_states
-        start, others = table[:, :symbols], table[:, symbols:]
-        others = others.reshape(times, states, self.num_actions * symbols, states)
-        start = jnp.broadcast_to(start[:, :, None], (times, symbols, states, states))
-        matrices = jnp.concatenate([jnp.swapaxes(others, 1, 2), start], axis=1)
+    ) -> Moves:
+        symbols = self.num_observations
+        if len(table) > 1:
+            index = self._index(*self._every_state(past, observation))
+            return Moves(table[past.time[..., None], index])
         action = jnp.where(past.first, self.num_actions, past.action)
-        number = action * symbols + observation
-        if times > 1:
-            number = past.time * matrices.shape[1] + number
-        return Moves(matrices.reshape(-1, states, states), number)
+        return Moves(table[0], action * symbols + observation, symbols)
 
     def log_controls(
         self, past: AgentMemory, observation: Int[Array, "*batch"]

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-import equinox as eqx
 import numpy as np
 from jaxtyping import Array
 
@@ -19,7 +18,7 @@ from asmpg.interop import BlankDriver
 from asmpg.methods import Metrics
 from asmpg.policies import watched
 from asmpg.runs import MEASURES, MEMORY_MEASURES, SavedSeed
-from asmpg.training._program import Program, SeedState
+from asmpg.training._program import Program, SeedState, compiled
 from asmpg.training._seed_batches import Chunk, OneSeed, Seat, end_of_chunk
 
 #: So many environments are evaluated in at a time.
@@ -43,6 +42,7 @@ class HostSeed(OneSeed):
         super().__init__(program, seat, saved)
         method = program.method
         self._source = source
+        self._learn = compiled(_learn)
         self._player = HostPlayer(
             lambda learner: method.actor(learner, training=True), method.collects.environments
         )
@@ -59,7 +59,7 @@ class HostSeed(OneSeed):
         self._reseed(environments, self.state, _WARM_UP)
         self._player.prepare(self.state.learner)
         environments.begin(seeded=True)
-        _learn(self.program, self.state, environments.collect(collects))
+        self._learn(self.program, self.state, environments.collect(collects))
 
     def advance(self, until: Sequence[int]) -> Chunk:
         """Play and learn by turns, then evaluate."""
@@ -92,7 +92,7 @@ class HostSeed(OneSeed):
             self._reseed(environments, state, _RESETS)
             environments.begin(seeded=True)
         self._reseed(environments, state, _TRAINING)
-        return _learn(self.program, state, environments.collect(self.program.method.collects))
+        return self._learn(self.program, state, environments.collect(self.program.method.collects))
 
     def _evaluate(self, state: SeedState) -> dict[str, np.floating[Any]]:
         program = self.program
@@ -142,7 +142,6 @@ def latent_of(collection: Collection) -> str | None:
     return collection.latent if isinstance(collection, Rollouts) else None
 
 
-@eqx.filter_jit
 def _learn(
     program: Program, state: SeedState, fields: dict[str, Any]
 ) -> tuple[SeedState, dict[str, Array]]:

@@ -56,9 +56,8 @@ def train(
     On CPUs each seed runs on its own, as many at a time as there are cores, so its results do not
     depend, in any bit, on the seeds beside it or on the number of cores; on other devices all seeds
     run in one program, and their number may change the last bits. Where a process sees several
-    GPUs, each trains an equal share of the seeds. GPUs repeat themselves, and so resume, bit for
-    bit only with the environment variable
-    `XLA_FLAGS=--xla_gpu_deterministic_ops=true`, at some cost in speed; the command line sets it.
+    GPUs, each trains an equal share of the seeds. The same seeds on the same kind of device repeat
+    themselves, and so resume, bit for bit.
 
     The folder has the last checkpoint of each seed and that of its best evaluation. With
     `checkpoint_every`, a number of steps, the one of the first evaluation in every so many steps is

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
+from asmpg._support.devices import current_device
 from asmpg.environments import Discrete, Environment
 from asmpg.exact import ExactReturns, policy_returns
 from asmpg.experience import (
@@ -187,6 +188,17 @@ def build_program(config: RunConfig, resolved: ResolvedEnvironment) -> Program:
 
 #: For what runs once: with all optimisations, compiling it takes longer.
 HASTILY: Any = {"compiler_options": {"xla_backend_optimization_level": 0}}
+#: For training on GPUs: sums in an order that never changes, and no trial runs of every product,
+#: which would take most of the time of compiling.
+_ON_GPUS: Any = {
+    "compiler_options": {"xla_gpu_deterministic_ops": True, "xla_gpu_autotune_level": 0}
+}
+
+
+def compiled(function: Any) -> Any:
+    """Compile a function of pytrees as training is compiled on the device at hand."""
+    options = _ON_GPUS if current_device().platform == "gpu" else {}
+    return eqx.filter_jit(function, **options)
 
 
 @eqx.filter_jit(**HASTILY)

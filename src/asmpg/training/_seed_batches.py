@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float, Int
 from asmpg._support.devices import all_devices
 from asmpg.methods import Method
 from asmpg.runs import SavedSeed, SeedStatus, is_array, is_key, raw
-from asmpg.training._program import HASTILY, Program, SeedState, start_seed
+from asmpg.training._program import HASTILY, Program, SeedState, compiled, start_seed
 
 #: The axis of the mesh of devices.
 _SEEDS = "seeds"
@@ -139,10 +139,11 @@ class StackedSeeds(SeedBatch):
             ]
             state, best = (_stack(states) for states in zip(*pairs, strict=True))
         self._methods, self.state, self.best = map(self._shared, (stacked, state, best))
+        self._advance_all = compiled(_advance_all)
 
     def advance(self, until: Sequence[int]) -> Chunk:
         targets = jnp.asarray([*until, *[0] * self._copies])
-        state, evaluation = _advance_all(
+        state, evaluation = self._advance_all(
             self._program, self._methods, self.state, targets, self._devices
         )
         return end_of_chunk(state, evaluation, len(self.seats))
@@ -198,7 +199,6 @@ def _start_all(program: Program, methods: Method[Any], seeds: Int[Array, " n"]) 
     return eqx.filter_vmap(start)(methods, seeds)
 
 
-@eqx.filter_jit
 def _advance_all(
     program: Program,
     methods: Method[Any],

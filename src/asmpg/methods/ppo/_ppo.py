@@ -380,14 +380,12 @@ class PPO(Method[PPOLearner]):
             clip_range=self.clip_range,
             entropy_coefficient=self.entropy_coefficient * (1 - progress),
             target_kl=self.target_kl,
-            policy_steps=optax.chain(
-                optax.flatten(optax.clip_by_global_norm(self.max_grad_norm)),
-                adam_by_kind(
-                    table=self.table_learning_rate,
-                    network=given(self.learning_rate),
-                    b2=self.adam_b2,
-                    eps=_ADAM_EPS,
-                ),
+            policy_steps=adam_by_kind(
+                table=self.table_learning_rate,
+                network=given(self.learning_rate),
+                b2=self.adam_b2,
+                eps=_ADAM_EPS,
+                max_norm=self.max_grad_norm,
             ),
             critic_steps=optax.flatten(
                 optax.chain(

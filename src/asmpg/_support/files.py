@@ -11,6 +11,8 @@ from asmpg._support.errors import CheckpointError
 
 #: How deep lists and objects may be nested, and how long a reason may be.
 _MOST_LEVELS, _MOST_CHARACTERS = 30, 400
+#: Bytes that are gathered before they are written; whatever is larger is written as it is.
+_BUFFER = 2**16
 
 
 @contextlib.contextmanager
@@ -95,7 +97,7 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
     """
     partial = path.with_name(path.name + ".partial")
     try:
-        with open(partial, "wb") as file:
+        with open(partial, "wb", buffering=_BUFFER) as file:
             write(file)
             file.flush()
             os.fsync(file.fileno())

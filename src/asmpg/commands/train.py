@@ -160,7 +160,10 @@ def _train(config: RunConfig, out: Path, given: Mapping[str, Any]) -> None:
 
 def _early_stops(config: RunConfig, out: Path) -> Iterator[str]:
     """Which seeds stopped before their last step, by the rule that made them."""
-    statuses = {seed: RunFolder(out).status(seed) for seed in config.seeds}
+    if config.stop_at is None and config.patience is None:
+        return
+    folder = RunFolder(out)
+    statuses = {seed: folder.status(seed) for seed in config.seeds}
     told = {
         "stop_at": f"stopped at a score of {config.stop_at}",
         "patience": f"stopped after {config.patience} evaluations without a new best score",

@@ -4,6 +4,7 @@ from asmpg.runs._checkpoint import is_array as is_array
 from asmpg.runs._checkpoint import is_key as is_key
 from asmpg.runs._checkpoint import load_checkpoint as load_checkpoint
 from asmpg.runs._checkpoint import load_meta as load_meta
+from asmpg.runs._checkpoint import named_arrays as named_arrays
 from asmpg.runs._checkpoint import raw as raw
 from asmpg.runs._checkpoint import save_checkpoint as save_checkpoint
 from asmpg.runs._config import RunConfig as RunConfig

@@ -6,6 +6,7 @@ import math
 import os
 import re
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -34,11 +35,22 @@ def save_checkpoint(path: str | os.PathLike[str], tree: Any, meta: dict[str, Any
 
     Typed PRNG keys are stored as `jax.random.key_data`. Equal contents give equal files.
     """
+    save_arrays(path, named_arrays(tree), meta)
+
+
+def save_arrays(
+    path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray], meta: dict[str, Any]
+) -> None:
+    """Write a checkpoint of `named_arrays`."""
     text = json.dumps(meta, allow_nan=False, sort_keys=True)
-    entries = {_META: np.frombuffer(text.encode(), np.uint8)}
-    entries |= {name: np.asarray(raw(leaf)) for name, leaf in _arrays(tree)}
-    content = npz(entries)
-    write_atomically(Path(path), lambda file: file.write(content))
+    parts = npz({_META: np.frombuffer(text.encode(), np.uint8), **arrays})
+    write_atomically(Path(path), lambda file: file.writelines(parts))
+
+
+def named_arrays(tree: Any) -> dict[str, np.ndarray]:
+    """The arrays of `tree` in the host's memory, named by their place in it."""
+    stored = jax.device_get({name: raw(leaf) for name, leaf in _arrays(tree)})
+    return {name: np.asarray(leaf) for name, leaf in stored.items()}
 
 
 def load_checkpoint(

@@ -4,9 +4,11 @@ import contextlib
 import dataclasses
 import json
 import typing
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
+
+import numpy as np
 
 from asmpg._support.checks import check_integer, check_number
 from asmpg._support.errors import CheckpointError, TrainingError
@@ -20,7 +22,7 @@ from asmpg._support.locks import (
 )
 from asmpg._support.machine import versions
 from asmpg.methods import Method
-from asmpg.runs._checkpoint import load_checkpoint, load_meta, save_checkpoint
+from asmpg.runs._checkpoint import load_checkpoint, load_meta, save_arrays, save_checkpoint
 from asmpg.runs._config import RunConfig
 from asmpg.runs._metrics import (
     MetricsWriter,
@@ -162,14 +164,22 @@ class RunFolder:
         return all(self.config.finished(self.status(seed)) for seed in self.config.seeds)
 
     def save(
-        self, seed: int, which: Checkpoint, state: Any, status: SeedStatus, digest: str
+        self,
+        seed: int,
+        which: Checkpoint,
+        arrays: Mapping[str, np.ndarray],
+        status: SeedStatus,
+        digest: str,
     ) -> None:
-        """Write a checkpoint, with the checksum of the rows that led there."""
-        self.check_in_place()
+        """Write a checkpoint of `named_arrays`, with the checksum of the rows that led there.
+
+        Whoever writes many looks first, once, whether the folder is in place.
+        """
         path = self.checkpoint_path(seed, which)
-        for folder in (path.parent.parent, path.parent):
-            folder.mkdir(exist_ok=True)
-        save_checkpoint(path, state, {"seed": seed, "rows": digest, **dataclasses.asdict(status)})
+        if not path.parent.exists():
+            for folder in (path.parent.parent, path.parent):
+                folder.mkdir(exist_ok=True)
+        save_arrays(path, arrays, {"seed": seed, "rows": digest, **vars(status)})
 
     def save_start(self, seed: int, state: Any) -> None:
         """Write the state that `seed` starts from, where that is not a fresh one."""

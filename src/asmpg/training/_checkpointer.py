@@ -1,11 +1,12 @@
 """When checkpoints are written."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
+
 from asmpg.runs import Checkpoint, MetricsWriter, RunFolder, SeedStatus, Which
-from asmpg.training._program import SeedState
 from asmpg.training._seed_batches import Seat, SeedBatch
 
 #: Checkpoints may take this share of the time.
@@ -70,12 +71,12 @@ class Checkpointer:
             for now, was in zip(batch.statuses, before, strict=True)
         ]
         if any(due):
-            states = batch.split(batch.state)
-            for seat, state, status, wanted in zip(
+            states = batch.arrays(batch.state)
+            for seat, arrays, status, wanted in zip(
                 batch.seats, states, batch.statuses, due, strict=True
             ):
                 if wanted:
-                    self._save(seat, status.steps, state, status)
+                    self._save(seat, status.steps, arrays, status)
 
     def _rest(self, seconds: float) -> None:
         """Rest in proportion to the `seconds` that writing takes."""
@@ -89,20 +90,22 @@ class Checkpointer:
         ]
         if not any(fresh):
             return
-        states = batch.split(batch.state if which == "last" else batch.best)
+        states = batch.arrays(batch.state if which == "last" else batch.best)
         rows = zip(batch.seats, states, statuses, fresh, strict=True)
 
-        def save(row: tuple[Seat, SeedState, SeedStatus, bool]) -> None:
-            seat, state, status, _ = row
-            self._save(seat, which, state, status)
+        def save(row: tuple[Seat, Mapping[str, np.ndarray], SeedStatus, bool]) -> None:
+            seat, arrays, status, _ = row
+            self._save(seat, which, arrays, status)
             self._written[seat, which] = status.evaluations
 
         # Disks take their time to say that a file is safe, and as much time for many files at once.
         with ThreadPoolExecutor(_FILES_AT_ONCE) as pool:
-            for _ in pool.map(save, [row for row in rows if row[-1]]):
+            for _ in pool.map(save, (row for row in rows if row[-1])):
                 pass
 
-    def _save(self, seat: Seat, which: Checkpoint, state: SeedState, status: SeedStatus) -> None:
+    def _save(
+        self, seat: Seat, which: Checkpoint, arrays: Mapping[str, np.ndarray], status: SeedStatus
+    ) -> None:
         folder, writer = self._folders[seat.run]
         digest = writer.digest(seat.seed, status.evaluations)
-        folder.save(seat.seed, which, state, status, digest)
+        folder.save(seat.seed, which, arrays, status, digest)

@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from asmpg._support.devices import all_devices
 from asmpg.methods import Method
-from asmpg.runs import SavedSeed, SeedStatus, is_array, is_key, raw
+from asmpg.runs import SavedSeed, SeedStatus, is_array, is_key, named_arrays, raw
 from asmpg.training._program import HASTILY, Program, SeedState, compiled, start_seed
 
 #: The axis of the mesh of devices.
@@ -64,6 +64,10 @@ class SeedBatch(abc.ABC):
     def split(self, state: SeedState) -> Iterator[SeedState]:
         """The states of the seeds, one by one."""
 
+    @abc.abstractmethod
+    def arrays(self, state: SeedState) -> Iterator[dict[str, np.ndarray]]:
+        """What a checkpoint holds of the states of the seeds, one by one."""
+
     def warm_up(self) -> None:
         """Compile whatever needs compiling; nothing else changes."""
         self.advance([0] * len(self.seats))
@@ -97,6 +101,9 @@ class OneSeed(SeedBatch):
     def split(self, state: SeedState) -> Iterator[SeedState]:
         yield state
 
+    def arrays(self, state: SeedState) -> Iterator[dict[str, np.ndarray]]:
+        yield named_arrays(state)
+
 
 class CompiledSeed(OneSeed):
     """One seed in a compiled environment: nothing beside it can change its results."""
@@ -127,8 +134,9 @@ class StackedSeeds(SeedBatch):
         self._devices = devices_for(len(seats))
         self._copies = -len(seats) % len(self._devices)
         filled = [*seats, *[seats[-1]] * self._copies]
-        methods = [programs[seat.run].method for seat in filled]
-        stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *methods)
+        places = jnp.asarray([seat.run for seat in filled])
+        methods = [program.method for program in programs]
+        stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves)[places], *methods)
         self.statuses = [saved[n].status if n in saved else SeedStatus() for n in seats]
         seeds = jnp.asarray([seat.seed for seat in filled])
         state = best = _start_all(self._program, stacked, seeds)
@@ -162,6 +170,11 @@ class StackedSeeds(SeedBatch):
         columns = [[*leaf[:count]] if is_array(leaf) else [leaf] * count for leaf in leaves]
         for row in zip(*columns, strict=True):
             yield jax.tree.unflatten(structure, row)
+
+    def arrays(self, state: SeedState) -> Iterator[dict[str, np.ndarray]]:
+        named = named_arrays(state)
+        for place in range(len(self.seats)):
+            yield {name: stacked[place, ...] for name, stacked in named.items()}
 
     def _shared(self, tree: Any) -> Any:
         """With each device's share of the seeds on it."""

@@ -28,7 +28,9 @@ class SeedStatus:
     proven: float | None = None
     stopped: str | None = None
 
-    def after(self, steps: int, value: float, error: float) -> "SeedStatus":
+    def after(
+        self, steps: int, value: float, error: float, stopped: str | None = None
+    ) -> "SeedStatus":
         """One evaluation later, which found `value` with standard error `error`.
 
         It is the best so far unless it is clearly worse than an earlier one: of policies that the
@@ -42,8 +44,9 @@ class SeedStatus:
         if math.isfinite(lower) and (proven is None or lower > proven):
             proven = lower
         if proven is None or value + noise >= proven - _ROUNDING * abs(proven):
-            return SeedStatus(count, steps, value, count, steps, value, proven)
-        return dataclasses.replace(self, evaluations=count, steps=steps, value=value, proven=proven)
+            return SeedStatus(count, steps, value, count, steps, value, proven, stopped)
+        best = (self.best_evaluations, self.best_steps, self.best_value)
+        return SeedStatus(count, steps, value, *best, proven, stopped)
 
     @property
     def at_best(self) -> "SeedStatus":

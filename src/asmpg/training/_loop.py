@@ -261,7 +261,7 @@ class _Loop:
         seconds = np.full(len(batch.seats), round(time.monotonic() - self.began, 3))
         numbers = {**chunk.counts, **chunk.evaluation, "wall_seconds": seconds}
         rows = make_rows(self.columns, [seat.seed for seat in batch.seats], numbers)
-        for seat, row, finite in zip(batch.seats, rows, chunk.finite, strict=True):
+        for seat, row, finite in zip(batch.seats, rows, chunk.finite.tolist(), strict=True):
             program = self.runs[seat.run].program
             if not (finite and math.isfinite(row[f"{program.objective}_return"])):
                 return NotFiniteError(

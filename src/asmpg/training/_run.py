@@ -85,15 +85,14 @@ class Run:
             value, error = row[f"{objective}_return"], row["standard_error"]
         else:
             value, error = row[f"exact_{objective}"], 0.0
-        status = status.after(int(row["steps"]), value, error)
-        return dataclasses.replace(status, stopped=self.rule.after(row))
+        return status.after(int(row["steps"]), value, error, self.rule.after(row))
 
     def end(self) -> None:
         """Put the rows in order."""
         places = {seed: place for place, seed in enumerate(self.config.seeds)}
         self.rows.sort(key=lambda row: places[int(row["seed"])])
-        if self.folder:
-            self.folder.write_rows(self.rows)
+        if self.writer is not None:
+            self.writer.sort(self.config.seeds)
 
     def result(self) -> TrainingResult:
         """What is given back."""

@@ -150,7 +150,7 @@ class StackedSeeds(SeedBatch):
         self._advance_all = compiled(_advance_all)
 
     def advance(self, until: Sequence[int]) -> Chunk:
-        targets = jnp.asarray([*until, *[0] * self._copies])
+        targets = jnp.asarray(np.array([*until, *[0] * self._copies], np.int32))
         state, evaluation = self._advance_all(
             self._program, self._methods, self.state, targets, self._devices
         )
@@ -160,7 +160,8 @@ class StackedSeeds(SeedBatch):
         """Keep the states; the best ones are picked on the device."""
         self.state = state
         if any(improved):
-            self.best = _pick(jnp.asarray([*improved, *[False] * self._copies]), state, self.best)
+            chosen = np.array([*improved, *[False] * self._copies])
+            self.best = _pick(jnp.asarray(chosen), state, self.best)
 
     def split(self, state: SeedState) -> Iterator[SeedState]:
         """Slices, in the host's memory, with PRNG keys as plain integers."""

@@ -25,6 +25,8 @@ class StopRule:
 
     def after(self, row: Row) -> str | None:
         """Why the seed stops after this evaluation, the next one of it; `None` if it goes on."""
+        if self._stop_at is None and self._patience is None:
+            return None
         exact = row[self._score.exact]
         value = row[self._score.name] if math.isnan(exact) else exact
         seed = int(row["seed"])

@@ -73,6 +73,14 @@ def test_equal_contents_give_equal_files(path, tmp_path):
     assert (tmp_path / "again.npz").read_bytes() == path.read_bytes()
 
 
+def test_slices_and_empty_arrays_are_saved(tmp_path):
+    numbers = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    arrays = {"plain": numbers[1], "turned": numbers[0].T, "scalar": numbers[0, 0, 3], "no": {}}
+    arrays["empty"] = numbers[:0]
+    save_checkpoint(tmp_path / "odd.npz", arrays, {})
+    assert_same(load_checkpoint(tmp_path / "odd.npz", arrays)[0], arrays)
+
+
 def test_a_damaged_file_is_refused_or_harmless(path):
     whole, generator = path.read_bytes(), np.random.default_rng(0)
     messages = []

@@ -70,7 +70,7 @@ def load_checkpoint(
         for name, entry in stored.items()
         if name.startswith(within)
     }
-    leaves, structure = tree_flatten_with_path(like)
+    leaves, structure = jax.tree.flatten(like)
     wanted = dict(_arrays(like))
     for name in sorted(wanted.keys() ^ stored.keys()):
         verb = "lacks" if name in wanted else "should not have"
@@ -82,10 +82,8 @@ def load_checkpoint(
                 f"{path} does not fit: {name!r} is {_kind(stored[name])}, not {_kind(expected)}"
             )
     restored = [
-        _restore(stored[keystr(place, simple=True, separator="/")], leaf)
-        if is_array(leaf)
-        else leaf
-        for place, leaf in leaves
+        _restore(stored[name], leaf) if is_array(leaf) else leaf
+        for name, leaf in zip(_names(structure), leaves, strict=True)
     ]
     return jax.tree.unflatten(structure, restored), meta
 
@@ -179,8 +177,14 @@ def is_key(leaf: Any) -> bool:
 
 
 def _expected(leaf: Any) -> jax.ShapeDtypeStruct:
-    stored = jax.eval_shape(jax.random.key_data, leaf) if is_key(leaf) else leaf
-    return jax.ShapeDtypeStruct(stored.shape, stored.dtype)
+    return _stored(leaf.shape, leaf.dtype)
+
+
+@functools.lru_cache(maxsize=1024)
+def _stored(shape: tuple[int, ...], dtype: Any) -> jax.ShapeDtypeStruct:
+    """What an array of this kind is stored as; many seeds have the same."""
+    leaf = jax.ShapeDtypeStruct(shape, dtype)
+    return jax.eval_shape(jax.random.key_data, leaf) if is_key(leaf) else leaf
 
 
 def _restore(entry: np.ndarray, leaf: Any) -> jax.Array:

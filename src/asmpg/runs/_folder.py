@@ -213,10 +213,14 @@ class RunFolder:
         deleted as well: those steps are done again.
         """
         rows = read_rows(self.metrics_path, self.columns)
+        by_seed: dict[int, list[Row]] = {seed: [] for seed in self.config.seeds}
+        for row in rows:
+            by_seed.setdefault(int(row["seed"]), []).append(row)
         saved, kept = {}, []
         for seed in self.config.seeds:
-            done = self.status(seed)
-            for steps in self.kept_steps(seed):
+            later = self.kept_steps(seed)
+            done = self.status(seed) if later else SeedStatus()
+            for steps in later:
                 if steps > done.steps or not done.evaluations:
                     self.checkpoint_path(seed, steps).unlink()
         for seed in self.config.seeds:
@@ -227,7 +231,7 @@ class RunFolder:
                 continue
             last, status, digest = self._load(like, seed, "last")
             best, at_best, best_digest = self._load(like, seed, "best")
-            own = [row for row in rows if row["seed"] == seed][: status.evaluations]
+            own = by_seed[seed][: status.evaluations]
             self._check_rows(own, seed, "last", status.evaluations, digest)
             self._check_rows(own, seed, "best", at_best.evaluations, best_digest)
             for name in ("steps", "episodes", "updates"):

@@ -13,7 +13,7 @@ from asmpg.training._seed_batches import Seat, SeedBatch
 _SHARE = 0.05
 #: A guess, in seconds, at what writing takes for each seed; later it is measured.
 _SECONDS_A_SEED = 0.002
-_FILES_AT_ONCE = 8
+_FILES_AT_ONCE = 16
 
 
 class Checkpointer:

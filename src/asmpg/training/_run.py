@@ -48,10 +48,9 @@ class Run:
                 if folder:
                     folder.save_start(seed, state)
         # By the rule as it is now, which may be another than the one they were trained by.
-        for row in rows:
-            known = saved[int(row["seed"])]
-            status = dataclasses.replace(known.status, stopped=rule.after(row))
-            saved[int(row["seed"])] = dataclasses.replace(known, status=status)
+        for seed, stopped in {int(row["seed"]): rule.after(row) for row in rows}.items():
+            status = dataclasses.replace(saved[seed].status, stopped=stopped)
+            saved[seed] = dataclasses.replace(saved[seed], status=status)
         writer = folder.writer(rows) if folder else None
         listeners = Callbacks(callbacks)
         until = config.steps if until is None else until

@@ -49,8 +49,9 @@ def save_arrays(
 
 def named_arrays(tree: Any) -> dict[str, np.ndarray]:
     """The arrays of `tree` in the host's memory, named by their place in it."""
-    stored = jax.device_get({name: raw(leaf) for name, leaf in _arrays(tree)})
-    return {name: np.asarray(leaf) for name, leaf in stored.items()}
+    named = _arrays(tree)
+    stored = jax.device_get([raw(leaf) for _, leaf in named])
+    return {name: np.asarray(leaf) for (name, _), leaf in zip(named, stored, strict=True)}
 
 
 def load_checkpoint(

@@ -1,7 +1,8 @@
 """When checkpoints are written."""
 
+import itertools
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -14,6 +15,8 @@ _SHARE = 0.05
 #: A guess, in seconds, at what writing takes for each seed; later it is measured.
 _SECONDS_A_SEED = 0.002
 _FILES_AT_ONCE = 16
+#: A checkpoint to be written: of which seed, what it is, what it holds.
+_File = tuple[Seat, Checkpoint, Mapping[str, np.ndarray], SeedStatus]
 
 
 class Checkpointer:
@@ -53,9 +56,8 @@ class Checkpointer:
         began = time.monotonic()
         for _, writer in self._folders:
             writer.sync()
-        for batch in self._batches:
-            self._write_batch(batch, "best")
-            self._write_batch(batch, "last")
+        self._save_all(file for batch in self._batches for file in self._fresh(batch, "best"))
+        self._save_all(file for batch in self._batches for file in self._fresh(batch, "last"))
         self._rest(time.monotonic() - began)
 
     def keep(self, batch: SeedBatch, before: Sequence[SeedStatus]) -> None:
@@ -71,41 +73,37 @@ class Checkpointer:
             for now, was in zip(batch.statuses, before, strict=True)
         ]
         if any(due):
+            steps = [status.steps for status in batch.statuses]
             states = batch.arrays(batch.state)
-            for seat, arrays, status, wanted in zip(
-                batch.seats, states, batch.statuses, due, strict=True
-            ):
-                if wanted:
-                    self._save(seat, status.steps, arrays, status)
+            files = zip(batch.seats, steps, states, batch.statuses, strict=True)
+            self._save_all(itertools.compress(files, due))
 
     def _rest(self, seconds: float) -> None:
         """Rest in proportion to the `seconds` that writing takes."""
         self._rest_until = time.monotonic() + seconds * (1 / _SHARE - 1)
 
-    def _write_batch(self, batch: SeedBatch, which: Which) -> None:
+    def _fresh(self, batch: SeedBatch, which: Which) -> Iterator[_File]:
+        """What was not written yet."""
         statuses = batch.statuses if which == "last" else [s.at_best for s in batch.statuses]
         fresh = [
             self._written[seat, which] != status.evaluations
             for seat, status in zip(batch.seats, statuses, strict=True)
         ]
-        if not any(fresh):
-            return
-        states = batch.arrays(batch.state if which == "last" else batch.best)
-        rows = zip(batch.seats, states, statuses, fresh, strict=True)
+        if any(fresh):
+            states = batch.arrays(batch.state if which == "last" else batch.best)
+            kinds: list[Checkpoint] = [which] * len(statuses)
+            files = zip(batch.seats, kinds, states, statuses, strict=True)
+            yield from itertools.compress(files, fresh)
 
-        def save(row: tuple[Seat, Mapping[str, np.ndarray], SeedStatus, bool]) -> None:
-            seat, arrays, status, _ = row
-            self._save(seat, which, arrays, status)
-            self._written[seat, which] = status.evaluations
-
+    def _save_all(self, files: Iterable[_File]) -> None:
         # Disks take their time to say that a file is safe, and as much time for many files at once.
         with ThreadPoolExecutor(_FILES_AT_ONCE) as pool:
-            for _ in pool.map(save, (row for row in rows if row[-1])):
+            for _ in pool.map(self._save, files):
                 pass
 
-    def _save(
-        self, seat: Seat, which: Checkpoint, arrays: Mapping[str, np.ndarray], status: SeedStatus
-    ) -> None:
+    def _save(self, file: _File) -> None:
+        seat, which, arrays, status = file
         folder, writer = self._folders[seat.run]
         digest = writer.digest(seat.seed, status.evaluations)
         folder.save(seat.seed, which, arrays, status, digest)
+        self._written[seat, which] = status.evaluations

@@ -21,7 +21,7 @@ from asmpg.policies._parallel_filter import TINY
 #: More agent states than this do not fit into the registers of a block of threads.
 MOST_FUSED = 128
 #: How many numbers of a matrix a warp of 32 threads has, but that there are eight warps at most.
-_OF_A_WARP = 256
+_OF_A_WARP = 512
 
 
 def can_fuse(num_states: int) -> bool:

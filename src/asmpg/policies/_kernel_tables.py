@@ -234,6 +234,10 @@ class KernelTables(eqx.Module):
         log_phi = self.log_phi[self._time(past), 0]
         return jnp.broadcast_to(log_phi, (*past.action.shape, *log_phi.shape[-2:]))
 
+    def control_table(self) -> Float[Array, "S A"]:
+        """`log phi(a | s)` of stationary tables whose action depends on the agent state alone."""
+        return self.log_phi[0, 0]
+
     def _time(self, memory: AgentMemory) -> Int[Array, "*batch"] | int:
         return memory.time if self.log_nu.shape[0] > 1 else 0
 

@@ -185,10 +185,12 @@ class WindowPolicy(ASMPolicy):
         self, past: AgentMemory, observation: Shaped[Array, "*batch_and_observation"]
     ) -> Float[Array, "*batch S A"]:
         """Whatever the state in `past`: the window does not depend on it."""
-        logits = self.hidden.log_controls(past, observation)
         if self.window_logits is not None:
-            return self.head.normalise(logits + rows_of(self.window_logits, observation))
+            # Normalised once for each observation, not once for each step.
+            table = self.head.normalise(self.hidden.control_table() + self.window_logits)
+            return rows_of(table, observation)
         assert self.window_layers is not None
+        logits = self.hidden.log_controls(past, observation)
         flat = apply_layers(self.window_layers, self._features(past, observation))
         return self.head.normalise(logits + flat.reshape(logits.shape))
 

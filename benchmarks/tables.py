@@ -14,6 +14,7 @@ import math
 import re
 import statistics
 import sys
+import tomllib
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
@@ -52,8 +53,8 @@ def steps_to(share: str, results: Path) -> str:
     return markdown(["", *labels], rows)
 
 
-def popgym_easy(results: Path) -> str:
-    """Median and worst seed of the last evaluation, and of the one at 100,000 steps."""
+def popgym(results: Path) -> str:
+    """Median and worst seed by the steps that were taken."""
     runs: dict[str, dict[str, dict[str, Rows]]] = defaultdict(lambda: defaultdict(dict))
     for row in read(results / "popgym" / "runs.csv"):
         seeds = runs[row["environment"]][row["entry"]]
@@ -62,7 +63,7 @@ def popgym_easy(results: Path) -> str:
     for environment, entries in runs.items():
         for entry, seeds in entries.items():
             cells = []
-            for steps in (100_000, 400_000):
+            for steps in (100_000, 400_000, 1_000_000):
                 scores = [
                     float(row["undiscounted_return"])
                     for rows in seeds.values()
@@ -73,7 +74,8 @@ def popgym_easy(results: Path) -> str:
                 some = 0 < len(scores) < len(seeds)
                 cells.append(f"{cell} ({len(scores)})" if some else cell)
             lines.append([environment.removeprefix("popgym-"), entry, str(len(seeds)), *cells])
-    return markdown(["task", "method", "seeds", "100,000 steps", "400,000 steps"], lines)
+    heading = ["task", "method", "seeds", "100,000 steps", "400,000", "1,000,000"]
+    return markdown(heading, lines)
 
 
 def peers(results: Path) -> str:
@@ -98,6 +100,63 @@ def peers(results: Path) -> str:
                 cells += [f"{steps:,.0f}", f"{seconds:.0f}"]
         lines.append([task, f"{target:g}", *cells])
     heading = ["task", "score", "ASM-PPO, steps", "seconds", "RecurrentPPO, steps", "seconds"]
+    return markdown(heading, lines)
+
+
+def readings(results: Path) -> str:
+    """By environment and reading, the last evaluations with their intervals, and the verdicts.
+
+    A verdict on the seeds that choices are made by comes first, then that on the others.
+    """
+    tables = results / "readings" / "tables"
+    scores = {(row["environment"], row["entry"]): row for row in read(tables / "summary.csv")}
+    with (results / "readings" / "study.toml").open("rb") as file:
+        claims = tomllib.load(file)["claims"]
+    verdicts: dict[tuple[str, str], dict[tuple[str, str], str]] = defaultdict(dict)
+    for row in read(tables / "claims.csv"):
+        place = (row["environment"], row["claim"])
+        verdicts[place][row["measure"], row["seeds"]] = row["verdict"]
+    lines = []
+    for (environment, claim), found in verdicts.items():
+        entries = (claims[claim]["ours"], *claims[claim]["theirs"])
+        ends = (scores[environment, entry] for entry in entries)
+        cells = [
+            "{:.3g} [{:.3g}, {:.3g}]".format(
+                *(float(end[f"final_iqm{of}"]) for of in ("", "_low", "_high"))
+            )
+            for end in ends
+        ]
+        said = [
+            ", ".join(
+                found[measure, seeds]
+                for seeds in ("selection", "confirmation")
+                if (measure, seeds) in found
+            )
+            for measure in ("final", "best", "area")
+        ]
+        lines.append([environment, claims[claim]["label"], *cells, *said])
+    heading = ["", "reading", "ASMPG", "AIS-KL", "AIS-MMD", "last", "best", "area"]
+    return markdown(heading, lines)
+
+
+def readings_held(results: Path) -> str:
+    """In how many of the five environments each reading's claim holds, by measure and seeds."""
+    held: dict[str, dict[tuple[str, str], list[bool]]] = defaultdict(lambda: defaultdict(list))
+    for row in read(results / "readings" / "tables" / "claims.csv"):
+        held[row["label"]][row["measure"], row["seeds"]].append(row["verdict"] == "holds")
+    lines = [
+        [label]
+        + [
+            ", ".join(
+                f"{sum(found[measure, seeds])} of {len(found[measure, seeds])}"
+                for seeds in ("selection", "confirmation")
+                if found[measure, seeds]
+            )
+            for measure in ("final", "best", "area")
+        ]
+        for label, found in held.items()
+    ]
+    heading = ["reading", "last evaluation", "best checkpoint", "area under the curve"]
     return markdown(heading, lines)
 
 
@@ -133,6 +192,22 @@ def probes(results: Path) -> str:
             for row in rows
         ],
     )
+
+
+def updates(results: Path) -> str:
+    """Milliseconds of playing and learning on a GPU, by the way of filtering."""
+    measured = json.loads((results / "speed" / "asm-ppo-h200.json").read_text())["updates"]
+    lines = [
+        [
+            f"{row['seeds']:,}",
+            row["filter"],
+            *(f"{row[part]:.0f}" for part in ("play_ms", "learn_ms", "evaluate_ms")),
+            f"{row['steps_per_second'] / 1e6:.2g}",
+        ]
+        for row in sorted(measured["rows"], key=lambda row: (-row["seeds"], row["learn_ms"]))
+    ]
+    heading = ["seeds", "filter", "playing", "learning", "an evaluation", "million steps/s"]
+    return markdown(heading, lines)
 
 
 def latent(folder: Path) -> str:
@@ -192,8 +267,11 @@ def classics(name: str, results: Path) -> str:
 TABLES: dict[str, Callable[[Path], str]] = {
     "steps-to-90": lambda results: steps_to("90", results),
     "steps-to-95": lambda results: steps_to("95", results),
-    "popgym-easy": popgym_easy,
+    "popgym": popgym,
     "peers": peers,
+    "updates": updates,
+    "readings": readings,
+    "readings-held": readings_held,
     "real-actions": real_actions,
     "probes": probes,
     "latent": lambda results: latent(results / "latent"),

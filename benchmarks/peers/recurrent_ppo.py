@@ -1,15 +1,17 @@
 """ASM-PPO beside sb3-contrib's RecurrentPPO: steps and seconds to the same score.
 
     pip install -r benchmarks/peers/requirements.txt
-    python benchmarks/peers/recurrent_ppo.py [--tasks CheeseMaze ...] [--seeds 1] [--out FOLDER]
+    python benchmarks/peers/recurrent_ppo.py [--tasks CheeseMaze ...] [--seeds 1] [--minutes 10]
+        [--out FOLDER]
 
 Both have their default options, but for a window of 8 in RepeatPreviousEasy and a critic that is
 not shown latent states (ours, as theirs), and 8 environments abreast (theirs, as ours has). Ours
 plays the task compiled where asmpg has it so, theirs plays the same one through Gymnasium:
 CheeseMaze and MachineRepair by the ids that asmpg registers, POPGym's by POPGym. The masked
 cart-pole is Gymnasium's, stepped in Python by both. A run ends with the first evaluation (100
-episodes, actions drawn) that reaches the score, or with its budget of steps. Seconds count from the
-call that trains, with compilation and, for ours, with evaluations; those of theirs are not counted.
+episodes, actions drawn) that reaches the score, or with its budget of steps or of minutes. Seconds
+count from the call that trains, with compilation and, for ours, with evaluations; those of theirs
+are not counted.
 """
 
 import argparse
@@ -105,12 +107,12 @@ TASKS = {
 }
 
 
-def run_ours(task: Task, seed: int) -> dict[str, Any]:
+def run_ours(task: Task, seed: int, seconds: float) -> dict[str, Any]:
     import asmpg
 
     began = time.perf_counter()
     environment = task.ours if isinstance(task.ours, str) else task.ours()
-    clock = _Until(task.measure, task.score)
+    clock = _Until(task.measure, task.score, began + seconds)
     asmpg.learn(
         asmpg.ASMPPO(critic="history", **task.options),
         environment,
@@ -131,19 +133,19 @@ def _callback_class() -> type:
 
 
 class _Until(_callback_class()):
-    """Keeps the scores, and ends the run at the first that is high enough."""
+    """Keeps the scores, and ends the run at the first that is high enough, or too late."""
 
-    def __init__(self, measure: str, score: float):
-        self.measure, self.score = measure, score
+    def __init__(self, measure: str, score: float, end: float):
+        self.measure, self.score, self.end = measure, score, end
         self.curve: list[tuple[int, float, float]] = []
 
     def on_evaluation(self, seed: int, row: dict[str, Any]) -> bool | None:
         score = float(row[self.measure])
         self.curve.append((int(row["steps"]), score, time.perf_counter()))
-        return False if score >= self.score else None
+        return False if score >= self.score or time.perf_counter() > self.end else None
 
 
-def run_theirs(task: Task, seed: int) -> dict[str, Any]:
+def run_theirs(task: Task, seed: int, seconds: float) -> dict[str, Any]:
     from sb3_contrib import RecurrentPPO
     from stable_baselines3.common.callbacks import BaseCallback
     from stable_baselines3.common.env_util import make_vec_env
@@ -153,7 +155,8 @@ def run_theirs(task: Task, seed: int) -> dict[str, Any]:
 
     class Evaluate(BaseCallback):
         def _on_step(self) -> bool:
-            return not curve or curve[-1][1] < task.score
+            late = time.perf_counter() - spent - began > seconds
+            return not curve or (curve[-1][1] < task.score and not late)
 
         def _on_rollout_start(self) -> None:
             nonlocal spent
@@ -220,6 +223,7 @@ def main() -> None:
     parser.add_argument("--tasks", nargs="+", choices=tuple(TASKS), default=tuple(TASKS))
     parser.add_argument("--libraries", nargs="+", default=("asmpg", "sb3-contrib"))
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--minutes", type=float, default=10, help="that a run may train")
     parser.add_argument("--out", type=Path, default=Path("peers"))
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
@@ -230,12 +234,13 @@ def main() -> None:
                 if path.exists():
                     continue
                 run = {"asmpg": run_ours, "sb3-contrib": run_theirs}[library]
-                found = run(TASKS[name], seed)
+                found = run(TASKS[name], seed, 60 * arguments.minutes)
                 about = {
                     "task": name,
                     "target": TASKS[name].score,
                     "library": library,
                     "seed": seed,
+                    "minutes": arguments.minutes,
                 }
                 about |= _machine()
                 path.write_text(json.dumps({**about, **found}) + "\n")

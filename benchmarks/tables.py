@@ -117,7 +117,7 @@ def readings(results: Path) -> str:
         place = (row["environment"], row["claim"])
         verdicts[place][row["measure"], row["seeds"]] = row["verdict"]
     lines = []
-    for (environment, claim), found in verdicts.items():
+    for (environment, claim), found in sorted(verdicts.items(), key=lambda item: item[0][0]):
         entries = (claims[claim]["ours"], *claims[claim]["theirs"])
         ends = (scores[environment, entry] for entry in entries)
         cells = [

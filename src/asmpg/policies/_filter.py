@@ -180,18 +180,19 @@ def filter_actions(
     log_phi = kernels.log_controls(past, observations)
     if masks is not None:
         log_phi = masked_controls(head, log_phi, masks)
-    joint = likelihood = None
+    joint = None
     top = jnp.zeros(past.time.shape, belief.dtype)
     if log_phi.ndim > past.time.ndim + 2:
         # The action depends on the agent state before as well: it is one step with that after.
         joint = kernels.updates(past, observations)[..., None] * jnp.exp(log_phi)
         moves = Moves(jnp.take_along_axis(joint, actions[..., None, None, None], axis=-1)[..., 0])
+        likelihood = jnp.ones((*past.time.shape, belief.shape[-1]), belief.dtype)
     else:
         moves = kernels.moves(past, observations)
         likelihood, top = _likelihoods(head, log_phi, actions)
-    before, now, after = _WAYS[how](belief, past.first, moves, likelihood)
+    now, after = _WAYS[how](belief, past.first, moves, likelihood)
+    before = before_each(belief, past.first, after)
     if not isinstance(head, Categorical):
-        assert likelihood is not None
         taken = jnp.sum(now * likelihood, axis=-1)
         entropy = jnp.sum(now * head.entropy(log_phi), axis=-1)
         log_taken, mixtures = top + jnp.log(taken + TINY), Mixtures(now, log_phi)
@@ -209,43 +210,26 @@ def _step_by_step(
     belief: Float[Array, "N S"],
     first: Bool[Array, "T N"],
     moves: Moves,
-    likelihood: Float[Array, "T N S"] | None,
-) -> tuple[Float[Array, "T N S"], Float[Array, "T N S"], Float[Array, "T N S"]]:
-    """The beliefs before each observation, before its action, and after it."""
-    if likelihood is None:
-        likelihood = jnp.ones((*first.shape, belief.shape[-1]), belief.dtype)
-    now, after = beliefs_by_steps(belief, first, moves.along, likelihood)
-    return before_each(belief, first, after), now, after
+    likelihood: Float[Array, "T N S"],
+) -> tuple[Float[Array, "T N S"], Float[Array, "T N S"]]:
+    """The beliefs before each action, and after it."""
+    return beliefs_by_steps(belief, first, moves.along, likelihood)
 
 
 def _in_parallel(
     belief: Float[Array, "N S"],
     first: Bool[Array, "T N"],
     moves: Moves,
-    likelihood: Float[Array, "T N S"] | None,
-) -> tuple[Float[Array, "T N S"], Float[Array, "T N S"], Float[Array, "T N S"]]:
+    likelihood: Float[Array, "T N S"],
+) -> tuple[Float[Array, "T N S"], Float[Array, "T N S"]]:
     """The same by a parallel scan."""
     each = moves.along
-    whole = each if likelihood is None else each * likelihood[..., None, :]
-    after = beliefs_along(belief, first, whole)
+    after = beliefs_along(belief, first, each * likelihood[..., None, :])
     before = before_each(belief, first, after)
-    return before, jnp.einsum("tni,tnis->tns", before, each, precision=EXACTLY), after
+    return jnp.einsum("tni,tnis->tns", before, each, precision=EXACTLY), after
 
 
-def _in_one_kernel(
-    belief: Float[Array, "N S"],
-    first: Bool[Array, "T N"],
-    moves: Moves,
-    likelihood: Float[Array, "T N S"] | None,
-) -> tuple[Float[Array, "T N S"], Float[Array, "T N S"], Float[Array, "T N S"]]:
-    """The same by a kernel that has the loop inside."""
-    if likelihood is None:
-        likelihood = jnp.ones((*first.shape, belief.shape[-1]), belief.dtype)
-    now, after = beliefs_by_kernel(belief, first, moves, likelihood)
-    return before_each(belief, first, after), now, after
-
-
-_WAYS = {"sequential": _step_by_step, "parallel": _in_parallel, "fused": _in_one_kernel}
+_WAYS = {"sequential": _step_by_step, "parallel": _in_parallel, "fused": beliefs_by_kernel}
 
 
 def masked_controls(

@@ -45,12 +45,12 @@ def beliefs_by_kernel(
     if moves.index is None:
         table = _padded(moves.matrices, more, more).reshape(-1, width)
         index = jnp.arange(first.size, dtype=jnp.int32).reshape(first.shape)
-        places = _Places(states, first.size, starts=0, stride=1, step=width)
+        places = _Places(states, first.size, starts=0, stride=1, step=width, shared=False)
     else:
         index, starts = moves.index, moves.starts
         pairs = (len(moves.matrices) - starts) // states
         table = _padded(moves.matrices, more * pairs, more)
-        places = _Places(states, pairs, starts=starts, stride=pairs, step=1)
+        places = _Places(states, pairs, starts=starts, stride=pairs, step=1, shared=True)
     start, likelihood = _padded(start, more), _padded(likelihood, more)
     now, after = _beliefs(places, start, first, table, index, likelihood)
     return now[..., :states], after[..., :states]
@@ -74,6 +74,8 @@ class _Places(NamedTuple):
     starts: int
     stride: int
     step: int
+    #: Whether several steps may have the same matrix.
+    shared: bool
 
     def rows(self, number: Int[Array, ""], width: int) -> Int[Array, " W"]:
         own = self.starts + self.stride * jnp.arange(width) + self.step * number
@@ -147,7 +149,7 @@ def _backward(
     of_start, centred, of_mass = run(restarts, table, index, likelihood / mass, after, *slopes)
     earlier = jnp.concatenate([start[None], after[:-1]])
     before = jnp.where(first[..., None], places.uniform(width, start.dtype), earlier)
-    if places.step == 1:
+    if places.shared:
         of_table = _slopes_by_row(places, len(table), index, before, of_mass)
     else:
         of_table = (before[..., None] * of_mass[..., None, :]).reshape(table.shape)

@@ -23,7 +23,7 @@ from asmpg.policies import (
     _fused_filter,
     _history_policy,
     filter_actions,
-    windows_along,
+    with_windows,
 )
 from asmpg.policies._fused_filter import beliefs_by_kernel
 from asmpg.policies._kernel_tables import Moves
@@ -84,9 +84,8 @@ def histories(policy, encoding, key):
     time = jnp.stack(times, axis=1).astype(jnp.int32)
     before = jnp.concatenate([encoding.head.blank((1, PLACES)), actions[:-1]])
     first_window = policy.empty_window((PLACES,))
-    past = AgentMemory(
-        jnp.zeros_like(time), before, time, windows_along(first_window, observations, actions)
-    )
+    past = AgentMemory(jnp.zeros_like(time), before, time)
+    past = with_windows(past, first_window, observations, actions)
     belief = jax.nn.softmax(2 * jax.random.normal(keys[2], (PLACES, STATES)))
     memory = FilterMemory(belief, before[0], time[0], first_window)
     return memory, past, observations, actions

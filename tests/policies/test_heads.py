@@ -26,7 +26,7 @@ from asmpg.policies import (
     actor,
     filter_actor,
     head_of,
-    windows_along,
+    with_windows,
 )
 from quick import long
 
@@ -75,8 +75,8 @@ def memories(policy, observations, actions):
     zero = jnp.zeros((STEPS, EPISODES), jnp.int32)
     before = jnp.concatenate([policy.head.blank((1, EPISODES)), actions[:-1]])
     time = zero + jnp.arange(STEPS)[:, None]
-    window = windows_along(policy.empty_window((EPISODES,)), observations, actions)
-    return AgentMemory(zero, before, time, window)
+    past = AgentMemory(zero, before, time)
+    return with_windows(past, policy.empty_window((EPISODES,)), observations, actions)
 
 
 def chance_by_paths(policy, observations, actions, masks):

@@ -1,12 +1,14 @@
-"""A window beside the hidden state: by enumeration, along rollouts, in tables, in all methods."""
+"""A window and counts beside the hidden state: by enumeration, along rollouts, in all methods."""
 
 import itertools
 
 import equinox as eqx
+import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from gymnasium import spaces
 
 import asmpg
 from asmpg.agents import Agent
@@ -26,7 +28,7 @@ from asmpg.policies import (
     actor,
     filter_actor,
     window_size,
-    windows_along,
+    with_windows,
 )
 from asmpg.policies._window import empty_window, window_features
 from enumeration import ACTIONS, OBSERVATIONS, STATES, enumerate_process, flat
@@ -39,8 +41,8 @@ REAL = Encoding(2, None, (1.0, 2.0))
 
 
 @eqx.filter_jit
-def make_window(encoding, window, key, *, num_states=3, sharp=1.0):
-    """A policy whose network has something to say."""
+def make_window(encoding, window, key, *, num_states=3, sharp=1.0, counts=False):
+    """A policy whose networks have something to say."""
     hidden_key, window_key, noise_key = jax.random.split(key, 3)
     if encoding.num_observations is None:
         hidden = MatrixPolicy(num_states=num_states, encoding=encoding, hidden=8, key=hidden_key)
@@ -51,20 +53,21 @@ def make_window(encoding, window, key, *, num_states=3, sharp=1.0):
             num_observations=encoding.num_observations,
             key=hidden_key,
         )
-    policy = WindowPolicy(hidden, window=window, encoding=encoding, width=8, key=window_key)
-    arrays, rest = eqx.partition((policy.window_logits, policy.window_layers), eqx.is_inexact_array)
+    policy = WindowPolicy(
+        hidden, window=window, encoding=encoding, counts=counts, width=8, key=window_key
+    )
+    arrays, rest = eqx.partition(networks(policy), eqx.is_inexact_array)
     leaves, structure = jax.tree.flatten(arrays)
     noisy = [
         leaf + sharp * jax.random.normal(jax.random.fold_in(noise_key, number), leaf.shape)
         for number, leaf in enumerate(leaves)
     ]
     filled = eqx.combine(jax.tree.unflatten(structure, noisy), rest)
-    return eqx.tree_at(
-        lambda policy: (policy.window_logits, policy.window_layers),
-        policy,
-        filled,
-        is_leaf=lambda leaf: leaf is None,
-    )
+    return eqx.tree_at(networks, policy, filled, is_leaf=lambda leaf: leaf is None)
+
+
+def networks(policy):
+    return policy.window_logits, policy.window_layers, policy.count_layers
 
 
 def history(encoding, steps, key):
@@ -114,23 +117,28 @@ def test_the_past_of_real_observations_is_averaged_over_blocks():
     assert window_size(REAL, 6) == len(found)
 
 
-@pytest.mark.parametrize("window", [long(1), 3])
-@pytest.mark.parametrize("encoding", [FINITE, REAL], ids=["finite", "real"])
-def test_the_filter_sums_over_all_paths(encoding, window):
+@pytest.mark.parametrize(
+    ("encoding", "window", "counts"),
+    [
+        long(FINITE, 1, False),
+        (FINITE, 3, False),
+        (FINITE, 1, True),
+        long(FINITE, 3, True),
+        long(REAL, 1, False),
+        (REAL, 3, False),
+    ],
+)
+def test_the_filter_sums_over_all_paths(encoding, window, counts):
     with jax.enable_x64(True):
-        policy = make_window(encoding, window, jax.random.key(0))
+        policy = make_window(encoding, window, jax.random.key(0), counts=counts)
         observations, actions = history(encoding, 4, jax.random.key(1))
         expected = by_brute_force(policy, observations, actions)
         acting = filter_actor(policy)
         start = jax.tree.map(lambda leaf: leaf[None], acting.start(jax.random.key(0)))
         time = jnp.arange(4, dtype=jnp.int32)[:, None]
         before = jnp.concatenate([jnp.zeros(1, jnp.int32), actions[:-1]])[:, None]
-        past = AgentMemory(
-            jnp.zeros_like(before),
-            before,
-            time,
-            windows_along(start.window, observations[:, None], actions[:, None]),
-        )
+        past = AgentMemory(jnp.zeros_like(before), before, time)
+        past = with_windows(past, start.window, observations[:, None], actions[:, None])
         found = eqx.filter_jit(FilteredPolicy(policy).distributions)(
             start, past, observations[:, None], actions[:, None]
         )
@@ -139,12 +147,12 @@ def test_the_filter_sums_over_all_paths(encoding, window):
 
 
 @pytest.mark.parametrize("estimator", [sampled_gradient, marginal_gradient])
-@pytest.mark.parametrize("window", [long(1), 2])
-def test_expectation_is_the_exact_gradient(estimator, window):
+@pytest.mark.parametrize(("window", "counts"), [long(1, False), (2, False), (1, True)])
+def test_expectation_is_the_exact_gradient(estimator, window, counts):
     with jax.enable_x64(True):
         process = enumerate_process(7, terminating=True)
         encoding = Encoding(ACTIONS, OBSERVATIONS)
-        policy = make_window(encoding, window, jax.random.key(3), num_states=STATES)
+        policy = make_window(encoding, window, jax.random.key(3), num_states=STATES, counts=counts)
         number = process.episodes.actions.shape[1]
         process = eqx.tree_at(
             lambda process: process.everything.episodes.start.window,
@@ -162,16 +170,16 @@ def test_expectation_is_the_exact_gradient(estimator, window):
 
 
 @pytest.mark.parametrize(
-    ("name", "encoding"),
+    ("name", "encoding", "counts"),
     [
-        ("CheeseMaze", Encoding(4, 7)),
-        ("VelocityOnlyCartPole", Encoding(2, None, (1.0, 1.0))),
+        ("CheeseMaze", Encoding(4, 7), True),
+        ("VelocityOnlyCartPole", Encoding(2, None, (1.0, 1.0)), False),
     ],
 )
-def test_rollouts_that_continue_are_followed_as_they_were_played(name, encoding):
+def test_rollouts_that_continue_are_followed_as_they_were_played(name, encoding, counts):
     """Across episodes and from one rollout to the next, the window is the one that was acted on."""
     environment = make(name, max_steps=9)
-    policy = FilteredPolicy(make_window(encoding, 4, jax.random.key(2)))
+    policy = FilteredPolicy(make_window(encoding, 4, jax.random.key(2), counts=counts))
     acting, rollouts = policy.actor(), Rollouts(3, 16)
     stream = open_compiled(environment, acting, rollouts, jax.random.key(0))
 
@@ -191,10 +199,15 @@ def test_rollouts_that_continue_are_followed_as_they_were_played(name, encoding)
         assert (time[1:] > 0).any()
         for step, copy in zip(*np.nonzero(time[1:] > 0), strict=True):
             there = min(3, int(time[step + 1, copy]))
-            for along, carried in zip(jax.tree.leaves(windows), jax.tree.leaves(kept), strict=True):
+            for part in ("observations", "actions"):
+                along, carried = getattr(windows, part), getattr(kept, part)
                 np.testing.assert_array_equal(
                     along[step + 1, copy, :there], carried[step, copy, :there]
                 )
+        if counts:
+            np.testing.assert_array_equal(windows.counts.sum(axis=(-2, -1)), time)
+            later = time[1:] > 0
+            np.testing.assert_array_equal(windows.counts[1:][later], kept.counts[:-1][later])
     assert experience.ended.any()
 
 
@@ -217,7 +230,10 @@ def test_a_window_of_one_is_a_table_and_has_an_exact_value():
 def test_it_starts_as_the_policy_without_a_window():
     for encoding in (FINITE, REAL):
         hidden = make_window(encoding, 2, jax.random.key(0)).hidden
-        policy = WindowPolicy(hidden, window=2, encoding=encoding, key=jax.random.key(1))
+        counts = encoding is FINITE
+        policy = WindowPolicy(
+            hidden, window=2, encoding=encoding, counts=counts, key=jax.random.key(1)
+        )
         observations, _ = history(encoding, 1, jax.random.key(2))
         one = jnp.ones((), jnp.int32)
         memory = AgentMemory(one, one, one, policy.empty_window())
@@ -230,16 +246,18 @@ def test_it_starts_as_the_policy_without_a_window():
 
 
 @pytest.mark.parametrize(
-    ("method", "name"),
+    ("method", "name", "counts"),
     [
-        long("asm-ppo", "RepeatFirst"),
-        ("asm-ppo", "VelocityOnlyCartPole"),
-        ("asmpg", "RepeatFirst"),
-        long("asmpg-marginal", "VelocityOnlyCartPole"),
+        long("asm-ppo", "RepeatFirst", False),
+        ("asm-ppo", "RepeatFirst", True),
+        ("asm-ppo", "VelocityOnlyCartPole", False),
+        ("asmpg", "RepeatFirst", False),
+        long("asmpg", "RepeatFirst", True),
+        long("asmpg-marginal", "VelocityOnlyCartPole", False),
     ],
 )
-def test_methods_train_save_and_play_with_a_window(method, name, tmp_path):
-    options = {"window": 3, "num_states": 4, "hidden": 8}
+def test_methods_train_save_and_play_with_a_window(method, name, counts, tmp_path):
+    options = {"window": 3, "counts": counts, "num_states": 4, "hidden": 8}
     if method == "asm-ppo":
         options |= {"num_environments": 2, "rollout_steps": 16, "minibatches": 2, "epochs": 1}
     else:
@@ -268,6 +286,9 @@ def test_methods_train_save_and_play_with_a_window(method, name, tmp_path):
         ({"window": 2.5}, "window must be"),
         ({"window": 201}, "window must be at most 200, the steps of an episode of CheeseMaze"),
         ({"window": 2, "policy": "joint"}, "window must be 0 for policy='joint'"),
+        ({"counts": True, "window": 0}, "window must be at least 1 for counts=True, got 0"),
+        ({"counts": True, "policy": "joint"}, "counts must be False for policy='joint'"),
+        ({"counts": 3}, "counts must be"),
         ({"hold": 1.0}, "hold must be"),
         ({"groups": 0}, "groups must be"),
     ],
@@ -276,6 +297,27 @@ def test_methods_train_save_and_play_with_a_window(method, name, tmp_path):
 def test_bad_options_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         asmpg.ASMPPO(**options).learn("CheeseMaze", steps=1_000, verbose=0)
+
+
+@pytest.mark.usefixtures("as_user")
+def test_real_observations_are_not_counted():
+    message = "counts must be False for real observations.*give a longer window instead"
+    with pytest.raises(ValueError, match=message):
+        asmpg.ASMPPO(counts=True).learn("VelocityOnlyCartPole", steps=1_000, verbose=0)
+
+
+def test_counts_that_would_not_fit_are_refused():
+    class Symbols(gymnasium.Env):
+        observation_space, action_space = spaces.Discrete(1_000_000), spaces.Discrete(4)
+
+        def reset(self, *, seed=None, options=None):
+            return 0, {}
+
+        def step(self, action):
+            return 0, 0.0, False, False, {}
+
+    with pytest.raises(ValueError, match="counts must be False with 1,000,000 observations"):
+        asmpg.ASMPPO(counts=True, num_states=1).learn(Symbols(), steps=1_000, verbose=0)
 
 
 def test_a_window_that_would_not_fit_is_refused():
@@ -302,11 +344,43 @@ def test_the_memories_that_can_be_met_are_counted(agent):
 def test_phi_is_asked_about_a_window(agent):
     assert agent.phi(1, seen=[5, 3], done=[2]).sum() == pytest.approx(1.0, abs=1e-6)
     one = jnp.ones((), jnp.int32)
-    window = agent.policy.empty_window().pushed(jnp.asarray(3), jnp.asarray(2))
-    memory = AgentMemory(one, one, one, window)
+    zero = jnp.zeros((), jnp.int32)
+    start = AgentMemory(zero, zero, zero, agent.policy.empty_window())
+    memory = start.after(one, jnp.asarray(2), jnp.asarray(3))
     expected = np.exp(agent.policy.log_phi(memory, jnp.asarray(5))[1])
     np.testing.assert_allclose(agent.phi(1, seen=[5, 3], done=[2]), expected, rtol=1e-6)
     with pytest.raises(ValueError, match="seen must be the last observations, newest first"):
         agent.phi(1)
     with pytest.raises(ValueError, match="got 3 and 2"):
         agent.phi(1, seen=[5, 3, 2], done=[1, 1])
+
+
+def test_an_agent_that_counts_is_asked_about_whole_episodes_and_has_no_machine(tmp_path):
+    policy = make_window(Encoding(4, 7), 1, jax.random.key(0), counts=True)
+    agent = Agent.of_policy(policy, Discrete(7))
+    assert agent.counts
+    assert "window 1 and counts" in repr(agent)
+    often, once = agent.phi(1, seen=[5, 3, 3], done=[2, 2]), agent.phi(1, seen=[5, 3], done=[2])
+    assert np.abs(often - once).max() > 1e-3
+    with pytest.raises(ValueError, match="seen must be the observations of the episode"):
+        agent.phi(1, seen=[5, 3])
+    with pytest.raises(ValueError, match="counts=False to be a machine"):
+        agent.machine(make("CheeseMaze"))
+    with pytest.raises(ValueError, match="counts=False to be exported"):
+        agent.export(tmp_path / "policy.py")
+    with pytest.raises(ValueError, match="num_memories needs counts=False"):
+        agent.num_memories()
+
+
+def test_counting_solves_what_few_agent_states_cannot():
+    """A bandit of four arms, two agent states: counting pairs of arm and reward tells them apart.
+
+    At least 0.1 better after 20,000 steps, one seed: 0.43 and 0.14 when this was written.
+    """
+    bandit = make("popgym-MultiarmedBanditEasy", arms=4)
+    returns = {}
+    for counts in (False, True):
+        method = asmpg.ASMPPO(num_states=2, counts=counts, critic="memory")
+        agent = method.learn(bandit, steps=20_000, seeds=(3,), evaluation_episodes=2, verbose=0)
+        returns[counts] = agent.evaluate(bandit, episodes=200, seed=1).mean
+    assert returns[True] > returns[False] + 0.1

@@ -282,7 +282,7 @@ class Agent:
         """
         policy, origin = self._asm_policy(), self._origin
         name, first = origin.name or "policy", origin.first_action
-        if policy.num_observations is None or self.window > 1:
+        if policy.num_observations is None or self.window > 1 or self.counts:
             network = network_of(policy, name=name, first_action=first)
             write_network(network, Path(path), deterministic=deterministic)
             return
@@ -334,7 +334,7 @@ class Agent:
         """Of its memory, and of its policy."""
         parts = [] if self.policy is None else [counted(self.num_states, "agent state")]
         if self.policy is not None and self.window:
-            parts.append(f"window {self.window}")
+            parts.append(f"window {self.window}" + (" and counts" if self.counts else ""))
         learned = self.policy if self.learned is None else self.learned
         arrays = jax.tree.leaves(eqx.filter(learned, eqx.is_inexact_array))
         return ", ".join([*parts, counted(sum(array.size for array in arrays), "parameter")])
@@ -373,6 +373,11 @@ class Agent:
     def window(self) -> int:
         """How many observations the action depends on directly; 0 for the paper's policies."""
         return _kernels.window(self._asm_policy())
+
+    @property
+    def counts(self) -> bool:
+        """Whether actions depend on how often each observation came in the episode."""
+        return _kernels.counts(self._asm_policy())
 
     def num_memories(self, environment: Any = None) -> int:
         """How many memories the agent can have between two steps, where observations are finite.

@@ -22,10 +22,17 @@ def window(policy: ASMPolicy) -> int:
     return policy.window if isinstance(policy, WindowPolicy) else 0
 
 
+def counts(policy: ASMPolicy) -> bool:
+    """Whether the action depends on counts of observations."""
+    return isinstance(policy, WindowPolicy) and policy.counts
+
+
 def num_memories(policy: ASMPolicy, environment: Any = None) -> int:
     """Agent states, times what a window can keep; in an `environment`, what can be met there."""
     if policy.num_observations is None:
         raise ValueError("num_memories needs finite observations; these are real")
+    if counts(policy):
+        raise ValueError("num_memories needs counts=False: counts grow with every step")
     kept = max(window(policy) - 1, 0)
     if environment is None:
         pairs = policy.num_observations * policy.num_actions
@@ -80,29 +87,29 @@ def phi(
 def _window_input(
     policy: WindowPolicy, space: Space, seen: Sequence[ArrayLike], done: Sequence[SupportsIndex]
 ) -> tuple[AgentMemory, Shaped[Array, "*observation"]]:
-    """What the action depends on; a window that is not full is one of an episode's first steps."""
-    if not 1 <= len(seen) <= policy.window or len(done) != len(seen) - 1:
+    """What the action depends on; a window that is not full is one of an episode's first steps.
+
+    Counts are of all observations of the episode: then there may be more than fit into the window.
+    """
+    most = np.inf if policy.counts else policy.window
+    if not 1 <= len(seen) <= most or len(done) != len(seen) - 1:
         between = f", and done the {policy.window - 1} actions between" if policy.window > 1 else ""
+        which = f"last observations, newest first, at most {policy.window}{between}"
+        if policy.counts:
+            which = "observations of the episode, newest first, and done all actions between"
         raise ValueError(
-            f"seen must be the last observations, newest first, at most {policy.window}{between}, "
-            f"as the action depends on them; got {len(seen)} and {len(done)}"
+            f"seen must be the {which}, as the action depends on them; "
+            f"got {len(seen)} and {len(done)}"
         )
     batches = [observation_batch(observation, space) for observation in seen]
     if not all(single for _, single in batches):
         raise ValueError(f"seen must hold single observations, got {seen!r}")
     observations = [batch[0] for batch, _ in batches]
     actions = [index("done", action, high=policy.num_actions - 1) for action in done]
-    memory = AgentMemory(
-        jnp.zeros((), jnp.int32),
-        actions[0] if actions else jnp.zeros((), jnp.int32),
-        jnp.asarray(len(done), jnp.int32),
-        policy.empty_window(),
-    )
-    if memory.window is not None:
-        window = memory.window
-        for observation, action in zip(reversed(observations[1:]), reversed(actions), strict=True):
-            window = window.pushed(observation, jnp.asarray(action))
-        memory = AgentMemory(memory.state, memory.action, memory.time, window)
+    zero = jnp.zeros((), jnp.int32)
+    memory = AgentMemory(zero, zero, zero, policy.empty_window())
+    for observation, action in zip(reversed(observations[1:]), reversed(actions), strict=True):
+        memory = memory.after(zero, jnp.asarray(action), observation)
     return memory, observations[0]
 
 

@@ -44,6 +44,8 @@ class _MethodOptions:
     """Number of agent states."""
     window: _OwnInteger = None
     """How many of the last observations the action sees beside the agent state."""
+    counts: Annotated[bool | None, _option("{True,False}")] = None
+    """Whether the action also sees how often each observation came so far in the episode."""
     policy: Annotated[
         Literal["auto", "mlp", "tabular", "joint", "matrix"] | None,
         _option("auto|mlp|tabular|joint|matrix"),

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Shaped
 
 from asmpg.experience import Experience
-from asmpg.policies import ActionDistributions, AgentMemory, HistoryPolicy, windows_along
+from asmpg.policies import ActionDistributions, AgentMemory, HistoryPolicy, with_windows
 
 
 class Histories(eqx.Module):
@@ -87,12 +87,9 @@ def distributions(policy: HistoryPolicy, histories: Histories) -> ActionDistribu
     keys = jax.random.split(jax.random.key(0), actions.shape[1])
     start = jax.vmap(policy.actor().start)(keys)
     time = jnp.asarray(histories.time)
-    past = AgentMemory(
-        jnp.zeros_like(time),
-        jnp.concatenate([jnp.zeros_like(actions[:1]), actions[:-1]]),
-        time,
-        windows_along(getattr(start, "window", None), observations, actions),
-    )
+    before = jnp.concatenate([jnp.zeros_like(actions[:1]), actions[:-1]])
+    past = AgentMemory(jnp.zeros_like(time), before, time)
+    past = with_windows(past, getattr(start, "window", None), observations, actions)
     masks = None if histories.masks is None else jnp.asarray(histories.masks)
     return policy.distributions(start, past, observations, actions, masks)
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Shaped
 
 from asmpg._support.checks import check_integer
-from asmpg.policies import AgentMemory, windows_along
+from asmpg.policies import AgentMemory, with_windows
 
 
 @dataclasses.dataclass(frozen=True)
@@ -146,8 +146,9 @@ class Experience(eqx.Module):
         state = jnp.zeros_like(self.time)
         if hasattr(self.memories, "state"):
             state = jnp.concatenate([self.start.state[None], self.memories.state[:-1]])
-        window = windows_along(getattr(self.start, "window", None), self.observations, self.actions)
-        return AgentMemory(state, action, self.time, window)
+        past = AgentMemory(state, action, self.time)
+        start = getattr(self.start, "window", None)
+        return with_windows(past, start, self.observations, self.actions)
 
     def returns(self, discount: float | Float[Array, ""]) -> Float[Array, " N"]:
         """`sum_t discount^(t-1) r_t` of each episode, where there is one in each environment."""

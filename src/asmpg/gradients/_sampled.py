@@ -70,7 +70,7 @@ def _gradient(
     def objective(kernels: Kernels, index: Int[Array, ""]) -> tuple[Float[Array, ""], Spread]:
         place = index * _BLOCK + jnp.arange(_BLOCK)
         chosen = order[place]
-        block = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:])[chosen], rows)
+        block = jax.tree.map(lambda leaf: jax.lax.collapse(leaf, 0, 2)[chosen], rows)
         value, spread = terms(kernels, block)
         here = place < count
         value, spread = jax.tree.map(

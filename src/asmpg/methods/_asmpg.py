@@ -88,8 +88,8 @@ class ASMPG(Method[Learner]):
     the weights (all of these leave the estimate unbiased), `normalise` divides the weights by their
     root mean square (biased), the barrier may fade over the share `barrier_fade` of the run, `nu`
     may start sharper (`nu_scale`) or in `groups` of agent states that are kept for `hold` steps,
-    actions may depend on a `window` of observations, and logits that are parameters themselves may
-    have a rate of their own.
+    actions may depend on a `window` of observations and on `counts` of them, and logits that are
+    parameters themselves may have a rate of their own.
     """
 
     metric_names: ClassVar[tuple[str, ...]] = ("gradient_norm", "nu_entropy", "phi_entropy")
@@ -112,6 +112,7 @@ class ASMPG(Method[Learner]):
     groups: int = structure(1)
     hold: float = 100.0
     window: int = structure(0)
+    counts: bool = structure(False)
     optimiser: Optimiser = structure("adam")
     learning_rate: float = 1e-3
     table_learning_rate: float | None = None
@@ -155,6 +156,7 @@ class ASMPG(Method[Learner]):
             groups=self.groups,
             hold=self.hold,
             window=self.window,
+            counts=self.counts,
         )
         if self.time_indexed and self.window:
             raise ValueError(f"window must be 0 for time_indexed=True, got {self.window}")
@@ -199,6 +201,7 @@ class ASMPG(Method[Learner]):
             groups=self.groups,
             hold=self.hold,
             window=self.window,
+            counts=self.counts,
             initial_weights=self.initial_weights,
             inputs=self.inputs,
         )

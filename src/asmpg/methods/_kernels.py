@@ -32,6 +32,7 @@ from asmpg.policies import (
     Number,
     TabularPolicy,
     WindowPolicy,
+    counts_size,
     head_of,
     window_size,
 )
@@ -78,6 +79,7 @@ def kernel_maker(
     groups: int,
     hold: Number,
     window: int,
+    counts: bool,
     initial_weights: InitialWeights = "uniform",
     inputs: Inputs = "one-hot",
 ) -> Callable[[Key[Array, ""]], ASMPolicy]:
@@ -85,7 +87,7 @@ def kernel_maker(
 
     `"auto"` is `"tabular"` where observations are finite, else `"matrix"`. `nu_scale` says how far
     from uniform `nu` starts, 1 being the default of each kind; `groups` and `hold` are as in
-    `starting_bias`. A `window` of recent observations is shown to `phi`.
+    `starting_bias`. A `window` of recent observations is shown to `phi`, and `counts` of all.
     """
     states = number_of_states(interface.name, num_states)
     if callable(kind):
@@ -109,11 +111,18 @@ def kernel_maker(
         raise ValueError(f"window must be 0 for policy='joint', got {window}")
     width = hidden or _HIDDEN
     _check_window(interface, encoding, window, states, width)
+    if counts:
+        _check_counts(interface, encoding)
 
     def make(key: Key[Array, ""]) -> ASMPolicy:
         hidden_key, window_key = jax.random.split(key)
         return WindowPolicy(
-            make_hidden(hidden_key), window=window, encoding=encoding, width=width, key=window_key
+            make_hidden(hidden_key),
+            window=window,
+            encoding=encoding,
+            counts=counts,
+            width=width,
+            key=window_key,
         )
 
     return make
@@ -185,7 +194,14 @@ def starting_bias(num_states: int, *, groups: int, hold: Number) -> Float[Array,
 
 
 def check_kernels(
-    kind: object, *, hidden: object, nu_scale: object, groups: object, hold: object, window: object
+    kind: object,
+    *,
+    hidden: object,
+    nu_scale: object,
+    groups: object,
+    hold: object,
+    window: object,
+    counts: object,
 ) -> None:
     """Raise a `ValueError` for options of kernels that nothing can be made of."""
     if not callable(kind):
@@ -198,6 +214,10 @@ def check_kernels(
     check_number("hold", hold, low=1.001)
     if window is not None:
         check_integer("window", window, low=0, high=_LONGEST_WINDOW)
+    if counts and kind == "joint":
+        raise ValueError("counts must be False for policy='joint', got True")
+    if counts and window == 0:
+        raise ValueError("window must be at least 1 for counts=True, got 0")
 
 
 def check_networks(kind: object, *, initial_weights: object, inputs: object) -> None:
@@ -234,6 +254,22 @@ def _check_window(
             f"observation and {encoding.action_size:,} an action it would take "
             f"{size / 2**30:,.0f} GiB, at most {_MOST_BYTES / 2**30:.0f} GiB is accepted; make the "
             "observations a few real features, or do without it (window=0)"
+        )
+
+
+def _check_counts(interface: Interface, encoding: Encoding) -> None:
+    """Refuse to count real observations, or more pairs than fit into memory."""
+    if encoding.num_observations is None:
+        raise ValueError(
+            f"counts must be False for real observations, got True; {interface.name} shows "
+            f"{interface.observation_space}: give a longer window instead"
+        )
+    size = 4 * counts_size(encoding) * _STEPS_AT_ONCE
+    if size > _MOST_BYTES:
+        raise ValueError(
+            f"counts must be False with {encoding.num_observations:,} observations and "
+            f"{encoding.num_actions:,} actions, got True: those of a rollout would take "
+            f"{size / 2**30:,.0f} GiB, at most {_MOST_BYTES / 2**30:.0f} GiB is accepted"
         )
 
 

@@ -9,6 +9,7 @@ from asmpg.policies._actor import NetworkActor as NetworkActor
 from asmpg.policies._actor import TableActor as TableActor
 from asmpg.policies._actor import actor as actor
 from asmpg.policies._actor import draw_action as draw_action
+from asmpg.policies._counts import counts_size as counts_size
 from asmpg.policies._filter import ActionDistributions as ActionDistributions
 from asmpg.policies._filter import FilterActor as FilterActor
 from asmpg.policies._filter import FilterMemory as FilterMemory
@@ -67,4 +68,4 @@ from asmpg.policies._tabular import TabularPolicy as TabularPolicy
 from asmpg.policies._tabular import TimeIndexedPolicy as TimeIndexedPolicy
 from asmpg.policies._window import WindowPolicy as WindowPolicy
 from asmpg.policies._window import window_size as window_size
-from asmpg.policies._window import windows_along as windows_along
+from asmpg.policies._window import with_windows as with_windows

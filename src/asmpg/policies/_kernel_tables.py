@@ -13,23 +13,29 @@ from asmpg.policies._heads import Categorical
 class Window(eqx.Module):
     """The last observations and the actions that followed them, newest first.
 
-    What lies before the start of the episode means nothing.
+    What lies before the start of the episode means nothing. Policies that count keep `counts` as
+    well, of all steps of the episode: see `counted`.
     """
 
     observations: Shaped[Array, "*batch_and_observations"]
     actions: Shaped[Array, "*batch_and_actions"]
+    counts: Int[Array, "*batch A1 O"] | None = None
 
     def pushed(
-        self, observation: Shaped[Array, "*observation"], action: Shaped[Array, "*action"]
+        self,
+        past: "AgentMemory",
+        observation: Shaped[Array, "*observation"],
+        action: Shaped[Array, "*action"],
     ) -> "Window":
-        """With the newest step in, and the oldest out; without a batch."""
-        newest = (observation, action)
-        return Window(
-            *(
-                jnp.roll(rows, 1, axis=0).at[0].set(new.astype(rows.dtype))
-                for rows, new in zip((self.observations, self.actions), newest, strict=True)
-            )
+        """With the newest step in, which came after `past`, and the oldest out; without a batch."""
+        observations, actions = (
+            jnp.concatenate([new[None].astype(old.dtype), old])[: len(old)]
+            for old, new in ((self.observations, observation), (self.actions, action))
         )
+        counts = self.counts
+        if counts is not None:
+            counts = counts + counted(past, observation, counts.shape[-2:])
+        return Window(observations, actions, counts)
 
 
 class AgentMemory(eqx.Module):
@@ -51,7 +57,7 @@ class AgentMemory(eqx.Module):
         observation: Shaped[Array, "*observation"],
     ) -> "AgentMemory":
         """The memory of the next step, once `O_t` was met with `S_t` and `A_t`."""
-        window = None if self.window is None else self.window.pushed(observation, action)
+        window = None if self.window is None else self.window.pushed(self, observation, action)
         return AgentMemory(state, action, self.time + 1, window)
 
     @classmethod
@@ -64,6 +70,20 @@ class AgentMemory(eqx.Module):
     def first(self) -> Bool[Array, "*batch"]:
         """Whether the pair is the dummy pair."""
         return self.time == 0
+
+
+def counted(
+    past: AgentMemory, observation: Int[Array, "*batch"], shape: tuple[int, ...]
+) -> Int[Array, "*batch A1 O"]:
+    """What a step adds to the counts of its episode: a one for its pair `(A_{t-1}, O_t)`.
+
+    There is a row for each action, after one for observations without an action before them: the
+    first one, or all of them where actions are not one of a few.
+    """
+    rows, columns = shape
+    row = jnp.zeros_like(observation) if rows == 1 else jnp.where(past.first, 0, 1 + past.action)
+    which = (row[..., None] == jnp.arange(rows))[..., None]
+    return (which & (observation[..., None, None] == jnp.arange(columns))).astype(jnp.int32)
 
 
 class Moves(eqx.Module):

@@ -86,6 +86,11 @@ def apply_linear(
     return outputs if layer.bias is None else outputs + layer.bias
 
 
+def zero_last(layers: Layers) -> Layers:
+    """The same layers, with zeros in the last one: a network that says nothing yet."""
+    return (*layers[:-1], jax.tree.map(jnp.zeros_like, layers[-1]))
+
+
 def scale_last(layers: Layers, factor: Number) -> Layers:
     """The same layers, with the weights of the last one multiplied by `factor`."""
     *before, last = layers

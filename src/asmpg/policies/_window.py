@@ -1,5 +1,6 @@
 """A window of recent observations and actions beside the hidden agent state."""
 
+import dataclasses
 from typing import Any
 
 import equinox as eqx
@@ -9,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key, Shaped
 
 from asmpg.policies._action_head import ActionHead
+from asmpg.policies._counts import by_counts, count_layers, counts_along, no_counts
 from asmpg.policies._kernel_tables import (
     AgentMemory,
     KernelTables,
@@ -22,18 +24,25 @@ from asmpg.policies._networks import (
     Layers,
     apply_layers,
     linear_layers,
+    zero_last,
 )
 from asmpg.policies._policy import ASMPolicy
 
 
-def empty_window(size: int, encoding: Encoding, batch: tuple[int, ...] = ()) -> Window | None:
-    """What is kept for a window of `size` steps, before anything was seen; one needs nothing."""
-    if size < 2:
+def empty_window(
+    size: int, encoding: Encoding, batch: tuple[int, ...] = (), *, counts: bool = False
+) -> Window | None:
+    """What is kept for a window of `size` steps, and for counts, before anything was seen.
+
+    A window of one step needs nothing.
+    """
+    if size < 2 and not counts:
         return None
     finite = encoding.num_observations is not None
     shape = () if finite else (encoding.observation_size,)
     observations = jnp.zeros((*batch, size - 1, *shape), jnp.int32 if finite else jnp.float32)
-    return Window(observations, encoding.head.blank((*batch, size - 1)))
+    none_yet = no_counts(encoding, batch) if counts else None
+    return Window(observations, encoding.head.blank((*batch, size - 1)), none_yet)
 
 
 def window_features(
@@ -49,7 +58,7 @@ def window_features(
     given as means over `blocks`.
     """
     now = encoding.observation(observation, dtype)
-    if memory.window is None:
+    if memory.window is None or size < 2:
         return now
     age = jnp.arange(1, size)
     there = (memory.time[..., None] >= age)[..., None]
@@ -97,14 +106,20 @@ class WindowPolicy(ASMPolicy):
     from. `k = 1` shows the action the current observation (by a table instead of a network where
     observations are finite); one hidden state and `k > 1` is frame stacking. Of real observations
     the network is shown the newest one, and the past as means over blocks of 1, 2, 4, ... steps.
+
+    With `counts`, which need finite observations, `W_t` also has how often each observation came in
+    the episode, alone and after each action. A second network of these adds a logit for each
+    action, whatever the hidden state.
     """
 
     hidden: ASMPolicy | KernelTables
     #: A logit for each observation, hidden state and action; for a single finite observation.
     window_logits: Float[Array, "O S A"] | None
     window_layers: Layers | None
+    count_layers: Layers | None
     encoding: Encoding
     window: int = eqx.field(static=True)
+    counts: bool = eqx.field(static=True)
     num_states: int = eqx.field(static=True)
     num_actions: int = eqx.field(static=True)
     num_observations: int | None = eqx.field(static=True)
@@ -115,23 +130,27 @@ class WindowPolicy(ASMPolicy):
         *,
         window: int,
         encoding: Encoding,
+        counts: bool = False,
         width: int = 64,
         key: Key[Array, ""],
     ):
-        """`hidden` must be factored. The network has two hidden layers of width `width`."""
+        """`hidden` must be factored. The networks have two hidden layers of width `width`."""
         if not hidden.factored:
             raise ValueError("a window needs kernels whose action depends on the agent state alone")
         self.hidden = hidden
-        self.window_logits = self.window_layers = None
+        self.window_logits = self.window_layers = self.count_layers = None
         outputs = hidden.num_states * encoding.head.size
         if window == 1 and encoding.num_observations is not None:
             shape = (encoding.num_observations, hidden.num_states, encoding.head.size)
             self.window_logits = jnp.zeros(shape)
         else:
             layers = linear_layers(key, window_size(encoding, window), width, width, outputs)
-            self.window_layers = (*layers[:-1], jax.tree.map(jnp.zeros_like, layers[-1]))
+            self.window_layers = zero_last(layers)
+        if counts:
+            self.count_layers = count_layers(encoding, width, jax.random.fold_in(key, 1))
         self.encoding = encoding
         self.window = window
+        self.counts = counts
         self.num_states = hidden.num_states
         self.num_actions = hidden.num_actions
         self.num_observations = encoding.num_observations
@@ -148,10 +167,10 @@ class WindowPolicy(ASMPolicy):
     @property
     def tabulates(self) -> bool:
         """Only the last observation can be written down beside the agent state."""
-        return self.window == 1 and super().tabulates
+        return self.window == 1 and not self.counts and super().tabulates
 
     def empty_window(self, batch: tuple[int, ...] = ()) -> Window | None:
-        return empty_window(self.window, self.encoding, batch)
+        return empty_window(self.window, self.encoding, batch, counts=self.counts)
 
     def log_nu(
         self, memory: AgentMemory, observation: Shaped[Array, "*observation"]
@@ -186,13 +205,20 @@ class WindowPolicy(ASMPolicy):
     ) -> Float[Array, "*batch S A"]:
         """Whatever the state in `past`: the window does not depend on it."""
         if self.window_logits is not None:
-            # Normalised once for each observation, not once for each step.
-            table = self.head.normalise(self.hidden.control_table() + self.window_logits)
-            return rows_of(table, observation)
-        assert self.window_layers is not None
-        logits = self.hidden.log_controls(past, observation)
-        flat = apply_layers(self.window_layers, self._features(past, observation))
-        return self.head.normalise(logits + flat.reshape(logits.shape))
+            table = self.hidden.control_table() + self.window_logits
+            if self.count_layers is None:
+                # Normalised once for each observation, not once for each step.
+                return rows_of(self.head.normalise(table), observation)
+            logits = rows_of(table, observation)
+        else:
+            assert self.window_layers is not None
+            logits = self.hidden.log_controls(past, observation)
+            flat = apply_layers(self.window_layers, self._features(past, observation))
+            logits = logits + flat.reshape(logits.shape)
+        if self.count_layers is not None:
+            counted = by_counts(self.count_layers, self.encoding, past, observation)
+            logits = logits + counted[..., None, :]
+        return self.head.normalise(logits)
 
     def prepared(self) -> "WindowPolicy":
         """With `nu` as a table, where observations are finite."""
@@ -203,8 +229,9 @@ class WindowPolicy(ASMPolicy):
         """With a row of `phi` for every input, of which it looks at the observation only."""
         if not self.tabulates:
             raise ValueError(
-                f"a policy with a window of {self.window} cannot be written down as a table: "
-                "only finite observations and window=1 or 0 can"
+                f"a policy with a window of {self.window}{' that counts' if self.counts else ''} "
+                "cannot be written down as a table: only finite observations, window=1 or 0 and "
+                "counts=False can"
             )
         assert self.num_observations is not None
         assert isinstance(self.hidden, ASMPolicy)
@@ -242,18 +269,20 @@ def window_size(encoding: Encoding, window: int) -> int:
     return (1 + past) * encoding.observation_size + past * encoding.action_size
 
 
-def windows_along(
+def with_windows(
+    past: AgentMemory,
     start: Window | None,
     observations: Shaped[Array, "T N *observation"],
     actions: Shaped[Array, "T N *action"],
-) -> Window | None:
-    """The windows before each of `T` steps, from the one before the first.
+) -> AgentMemory:
+    """`past` with the windows before each of `T` steps, from the one before the first.
 
-    Episodes that start in between are not looked at: what lies before the start of an episode is
-    left out by its `time`.
+    Episodes that start in between are looked at by counts only: from the rest of a window, what
+    lies before the start of an episode is left out by the time of `past`, wherever it is read.
     """
     if start is None:
-        return None
+        return past
+    counts = None if start.counts is None else counts_along(start.counts, past, observations)
     steps, size = actions.shape[0], start.actions.shape[1]
 
     def slide(before: Any, along: Array) -> Array:
@@ -264,4 +293,5 @@ def windows_along(
         rows = jnp.arange(steps)[:, None] + size - 1 - jnp.arange(size)
         return jnp.moveaxis(line[rows], 1, 2)
 
-    return Window(slide(start.observations, observations), slide(start.actions, actions))
+    seen, done = slide(start.observations, observations), slide(start.actions, actions)
+    return dataclasses.replace(past, window=Window(seen, done, counts))

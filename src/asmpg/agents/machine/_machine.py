@@ -95,6 +95,11 @@ class Machine:
                 f"policy must choose one of several actions to be a machine, not in "
                 f"{policy.head.space}"
             )
+        if isinstance(policy, WindowPolicy) and policy.counts:
+            raise ValueError(
+                "policy must have counts=False to be a machine: counts grow with every step, and "
+                "there would be a state for each combination of them"
+            )
         if isinstance(policy, KernelTables):
             arrays = table_arrays(policy)
         elif policy.tabulates:

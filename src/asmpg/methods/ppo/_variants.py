@@ -25,8 +25,11 @@ from asmpg.policies import (
 
 ActBy = Literal["sampling", "filtering"]
 #: How many agent states there are by default. With real observations, a network has as many
-#: outputs as their square for each action; there a window spares the states the recent past.
-_FINITE_STATES, _REAL_STATES = 32, 8
+#: outputs as their square for each action, and a window spares the states the recent past; counts
+#: spare them what counts.
+_MANY_STATES, _FEW_STATES = 32, 8
+#: Of networks, with counts: theirs has nearly everything to learn.
+_COUNTS_LEARNING_RATE = 2e-3
 _STATES_PER_GROUP = 8
 _REAL_WINDOW = 32
 _SHORTEST_HOLD, _LONGEST_HOLD = 100.0, 1000.0
@@ -49,7 +52,9 @@ class ASMPPO(PPO):
     for as many as an episode may last, from 100 to 1000. The action may also depend on the last
     `window` observations and the actions between them, `phi(a | s, w)`; 0 is the paper's policy. By
     default there are 32 agent states and a window of 1 where observations are finite, else 8 and a
-    window of 32; kernels of your own have no window unless it is asked for.
+    window of 32; kernels of your own have no window unless it is asked for. With `counts` the
+    action also depends on how often each observation came so far in the episode, alone and after
+    each action; then 8 agent states are the default.
 
     `critic="auto"` is `"latent"` in compiled environments, whose latent state costs nothing: only
     training sees it. On the host, and where latent states are very large, it is `"history"`.
@@ -62,6 +67,7 @@ class ASMPPO(PPO):
     groups: int | None = structure(None)
     hold: float | None = None
     window: int | None = structure(None)
+    counts: bool = structure(False)
     act_by: ActBy = structure("sampling")
     filter: FilterKind = structure("auto")
 
@@ -75,6 +81,7 @@ class ASMPPO(PPO):
             groups=self.groups,
             hold=_SHORTEST_HOLD if self.hold is None else self.hold,
             window=self.window,
+            counts=self.counts,
         )
         if self.policy == "joint" and self.window:
             raise ValueError(f"window must be 0 for policy='joint', got {self.window}")
@@ -82,9 +89,10 @@ class ASMPPO(PPO):
         check_one_of("filter", self.filter, typing.get_args(FilterKind))
 
     def defaults(self, interface: Interface) -> dict[str, Number]:
-        """`hold` is as long as an episode may last, within bounds."""
+        """`hold` is as long as an episode may last, within bounds; counts are learned quicker."""
         hold = min(max(float(interface.max_steps), _SHORTEST_HOLD), _LONGEST_HOLD)
-        return {**super().defaults(interface), "hold": hold}
+        chosen = {**super().defaults(interface), "hold": hold}
+        return chosen | ({"learning_rate": _COUNTS_LEARNING_RATE} if self.counts else {})
 
     def default_critic(self, interface: Interface) -> CriticKind:
         """`"latent"` in compiled environments, unless their latent states are too large."""
@@ -98,12 +106,13 @@ class ASMPPO(PPO):
     def make_policy(self, interface: Interface, key: Key[Array, ""]) -> FilteredPolicy:
         encoding = self.encoding(interface)
         finite = encoding.num_observations is not None
-        num_states = self.num_states or (_FINITE_STATES if finite else _REAL_STATES)
+        many = finite and not self.counts
+        num_states = self.num_states or (_MANY_STATES if many else _FEW_STATES)
         groups = self.groups or max(2, num_states // _STATES_PER_GROUP)
         window = self.window
         if window is None:
             longest = 1 if finite else _REAL_WINDOW
-            plain = callable(self.policy) or self.policy == "joint"
+            plain = (callable(self.policy) and not self.counts) or self.policy == "joint"
             window = 0 if plain else min(longest, interface.max_steps)
         make = kernel_maker(
             interface,
@@ -116,6 +125,7 @@ class ASMPPO(PPO):
             groups=groups,
             hold=given(self.hold),
             window=window,
+            counts=self.counts,
         )
         return FilteredPolicy(make(key), self.filter)
 

@@ -83,6 +83,8 @@ def network_of(policy: ASMPolicy, *, name: str, first_action: int) -> NetworkKer
     """What the policies of this package hold; a `ValueError` for any other."""
     window, window_layers, hidden = 0, (), policy
     if isinstance(policy, WindowPolicy):
+        if policy.counts:
+            raise ValueError("policy must have counts=False to be exported, got one that counts")
         window, hidden = policy.window, policy.hidden
         if policy.window_layers is not None:
             window_layers = _arrays(policy.layers_by_step())

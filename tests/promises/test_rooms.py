@@ -35,6 +35,7 @@ ROOMS = (
 #: Who may import what inside a function, and why not at the top.
 LAZY = {
     ("asmpg", "matplotlib"): "takes half a second, and only drawing needs it",
+    ("asmpg.exact", "scipy"): "takes a quarter of a second, and training does not need it",
     ("asmpg.analysis.machine_page", "PIL"): "comes with matplotlib, and only drawing needs it",
     ("asmpg", "gymnasium"): "only those who play its environments need it",
     ("asmpg.environments", "asmpg.environments.drawing"): "an environment draws when asked to",

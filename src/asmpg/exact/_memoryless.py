@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy.optimize
 from jaxtyping import Array, Float, Int
 
 from asmpg.environments import FiniteModel
@@ -88,6 +87,8 @@ def best_stochastic_memoryless(
 
     A local search from several random starts: what it finds is a lower bound on the best.
     """
+    import scipy.optimize
+
     shape = (model.num_observations, model.num_actions)
     returns = jax.jit(memoryless_returns(model, horizon=horizon, discount=discount))
 

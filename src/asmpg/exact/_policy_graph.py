@@ -6,14 +6,16 @@ those states are dropped whose arrivals lose least by going elsewhere (`shrunk`)
 
 import dataclasses
 import time
+from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse
-import scipy.sparse.linalg
 from jaxtyping import Float, Int
 
 from asmpg.exact._point_based import ValueBounds
 from asmpg.exact._sparse_process import SparseProcess
+
+if TYPE_CHECKING:
+    import scipy.sparse
 
 #: The relative residual of values and visits; what is chosen by them needs no more digits.
 _TOLERANCE = 1e-5
@@ -278,8 +280,10 @@ def _arrivals(
     return moved[:, None, :] * process.observation[action].transpose(0, 2, 1)
 
 
-def _chain(process: SparseProcess, graph: PolicyGraph) -> scipy.sparse.csr_array:
+def _chain(process: SparseProcess, graph: PolicyGraph) -> "scipy.sparse.csr_array":
     """`gamma` times the transition matrix of the pairs (state of the graph, latent state)."""
+    import scipy.sparse
+
     size, rows, columns, weights = process.num_states, [], [], []
     for action, (x, y, symbol, weight) in enumerate(process.joint):
         own = np.flatnonzero(graph.action == action)
@@ -292,11 +296,13 @@ def _chain(process: SparseProcess, graph: PolicyGraph) -> scipy.sparse.csr_array
 
 
 def _solved(
-    chain: scipy.sparse.csr_array,
+    chain: "scipy.sparse.csr_array",
     right: Float[np.ndarray, "N X"],
     near: Float[np.ndarray, "N X"] | None,
 ) -> Float[np.ndarray, "N X"]:
     """The solution `v` of `v = right + chain v`."""
+    import scipy.sparse.linalg
+
     begin = None if near is None else near.ravel()
     flat, failed = scipy.sparse.linalg.bicgstab(
         scipy.sparse.eye_array(right.size, format="csr") - chain,

@@ -6,14 +6,16 @@ one; every bound below is homogeneous: twice the weight is worth twice as much.
 
 import dataclasses
 import functools
+from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse
-import scipy.sparse.linalg
 from jaxtyping import Float
 
 from asmpg._support.checks import check_number
 from asmpg.environments import FiniteModel
+
+if TYPE_CHECKING:
+    import scipy.sparse
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,7 +26,7 @@ class SparseProcess:
     those observations that can come first: what is known when the first action is picked.
     """
 
-    transition: tuple[scipy.sparse.csr_array, ...]
+    transition: "tuple[scipy.sparse.csr_array, ...]"
     observation: Float[np.ndarray, "A X O"]
     reward: Float[np.ndarray, "X A"]
     starts: Float[np.ndarray, "n X"]
@@ -33,6 +35,8 @@ class SparseProcess:
 
     @classmethod
     def of(cls, model: FiniteModel, discount: float) -> "SparseProcess":
+        import scipy.sparse
+
         check_number("discount", discount, low=0, high=1)
         if discount == 1:
             raise ValueError("discount must be below 1 over an infinite horizon, got 1")
@@ -61,8 +65,10 @@ class SparseProcess:
         )
 
     @functools.cached_property
-    def arriving(self) -> scipy.sparse.csr_array:
+    def arriving(self) -> "scipy.sparse.csr_array":
         """All transitions, transposed, one below the other: from weights to weights at once."""
+        import scipy.sparse
+
         return scipy.sparse.csr_array(
             scipy.sparse.vstack([matrix.T.tocsr() for matrix in self.transition], format="csr")
         )
@@ -105,6 +111,8 @@ class SparseProcess:
 
         `Q` is an upper bound up to rounding: what is left of Bellman's residual is added to it.
         """
+        import scipy.sparse.linalg
+
         states = np.arange(self.num_states)
         choice = self.reward.argmax(axis=1)
         values, quality = np.zeros(self.num_states), self.reward
@@ -153,6 +161,8 @@ class SparseProcess:
 
     def blind_values(self) -> Float[np.ndarray, "A X"]:
         """The value of playing one action for ever, for each: lower bounds."""
+        import scipy.sparse.linalg
+
         identity = scipy.sparse.eye_array(self.num_states)
         return np.stack(
             [

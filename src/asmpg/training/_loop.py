@@ -22,7 +22,7 @@ from asmpg.runs import RunConfig, SavedSeed, SeedStatus, columns, make_rows
 from asmpg.training._callbacks import Callback, score_of
 from asmpg.training._checkpointer import Checkpointer
 from asmpg.training._host_seed import HostSeed
-from asmpg.training._program import SeedState, build_program
+from asmpg.training._program import SeedState, build_program, compile_side_by_side
 from asmpg.training._progress import Progress
 from asmpg.training._result import TrainingResult
 from asmpg.training._run import Run, open_folder
@@ -332,6 +332,7 @@ def _make_batches(
     if _in_one_program():
         known = {seat: saved for seat, saved in seats.items() if saved is not None}
         return [StackedSeeds(programs, list(seats), known)]
+    compile_side_by_side(programs[0], starts=None in seats.values())
     return [CompiledSeed(programs[seat.run], seat, saved) for seat, saved in seats.items()]
 
 

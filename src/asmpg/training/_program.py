@@ -1,6 +1,7 @@
 """The compiled part of training: from one evaluation to the next."""
 
 import math
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import equinox as eqx
@@ -10,6 +11,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from asmpg._support.devices import current_device
+from asmpg._support.interrupts import worker_threads
+from asmpg._support.machine import available_cores
 from asmpg.environments import Discrete, Environment
 from asmpg.exact import ExactReturns, policy_returns
 from asmpg.experience import (
@@ -80,6 +83,12 @@ class Program(eqx.Module):
     @eqx.filter_jit
     def advance(self, state: SeedState, until: Int[Array, ""]) -> tuple[SeedState, Evaluation]:
         """Update until at least `until` environment steps are done, then evaluate."""
+        state, average = self.update_until(state, until)
+        return state, self.evaluate(state) | average
+
+    @eqx.filter_jit
+    def update_until(self, state: SeedState, until: Int[Array, ""]) -> tuple[SeedState, Metrics]:
+        """Update until at least `until` environment steps are done; the metrics are averages."""
         nothing = {name: jnp.zeros(()) for name in self.method.metric_names}
         before = state.updates
         arrays, rest = eqx.partition(state, eqx.is_array)
@@ -95,8 +104,7 @@ class Program(eqx.Module):
 
         arrays, total = jax.lax.while_loop(unfinished, update, (arrays, nothing))
         state = eqx.combine(arrays, rest)
-        average = jax.tree.map(lambda metric: metric / (state.updates - before), total)
-        return state, self._evaluate(state) | average
+        return state, jax.tree.map(lambda metric: metric / (state.updates - before), total)
 
     def learn(
         self, state: SeedState, experience: Experience, stream: Stream | None = None
@@ -138,7 +146,9 @@ class Program(eqx.Module):
         state = eqx.tree_at(lambda state: state.key, state, key)
         return self.learn(state, experience, stream)
 
-    def _evaluate(self, state: SeedState) -> Evaluation:
+    @eqx.filter_jit
+    def evaluate(self, state: SeedState) -> Evaluation:
+        """Play whole episodes, and work out exact returns where those are known."""
         assert self.environment is not None
         count, learner, nan = self.evaluation_episodes, state.learner, jnp.full((), jnp.nan)
         returns = play_for_returns(
@@ -208,12 +218,40 @@ def _start(program: Program, seed: Int[Array, ""]) -> SeedState:
 
 def start_seed(program: Program, seed: int) -> SeedState:
     """The state of `seed` before its first step."""
-    return _start(program, jnp.asarray(seed, jnp.int32))
+    return _start(program, jax.device_put(np.int32(seed)))
+
+
+def compile_side_by_side(program: Program, *, starts: bool) -> None:
+    """Compile what a seed on its own needs, as many programs at a time as there are cores.
+
+    XLA works outside of Python's lock: while it compiles one program, the next is traced. Those who
+    call the functions later find them compiled. `starts` says whether any seed starts from nothing.
+    """
+    state, number = jax.tree.map(_blank, seed_shapes(program)), jax.device_put(np.int32(0))
+
+    def traced() -> Iterator[Any]:
+        yield Program.update_until.lower(program, state, number)
+        yield Program.evaluate.lower(program, state)
+        if starts:
+            yield _start.lower(program, number)
+
+    with worker_threads(available_cores()) as pool:
+        for job in [pool.submit(each.compile) for each in traced()]:
+            job.result()
+
+
+def _blank(leaf: Any) -> Any:
+    """Zeros of a shape; what is none stays."""
+    if not isinstance(leaf, jax.ShapeDtypeStruct):
+        return leaf
+    if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+        return jax.random.wrap_key_data(_blank(jax.eval_shape(jax.random.key_data, leaf)))
+    return jax.device_put(np.zeros(leaf.shape, leaf.dtype))
 
 
 def seed_shapes(program: Program) -> Any:
     """The state of a seed with shapes in the place of its arrays."""
-    return eqx.filter_eval_shape(program.start, jnp.zeros((), jnp.int32))
+    return eqx.filter_eval_shape(program.start, jax.ShapeDtypeStruct((), jnp.int32))
 
 
 #: What one seed may take up: its policy, critic, optimisers and environments, in bytes.

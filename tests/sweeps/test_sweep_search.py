@@ -1,12 +1,9 @@
 """Which trials are run, how far, together with which, and what is left of it after a kill."""
 
 import csv
-import importlib.machinery
 import itertools
 import json
 import math
-import sys
-import types
 from pathlib import Path
 
 import pytest
@@ -14,6 +11,7 @@ import pytest
 import asmpg
 from asmpg.analysis.figures import Picture
 from asmpg.sweeps import SweepFolder
+from asmpg.sweeps._optuna import ask
 from asmpg.sweeps._sweep_file import parse_sweep
 from sweeps import SWEEP, MakingUp, made_up
 
@@ -176,87 +174,46 @@ def test_a_damaged_plan_is_named(tmp_path):
         SweepFolder(tmp_path / "out")
 
 
-class FakeOptuna(types.ModuleType):
-    """The part of Optuna that is used, with its signatures and checks; `told` has every study."""
-
-    def __init__(self):
-        super().__init__("optuna")
-        self.told, self.seeds = [], []
-        self.logging = types.SimpleNamespace(WARNING=30, set_verbosity=lambda level: None)
-        self.exceptions = types.SimpleNamespace(ExperimentalWarning=FutureWarning)
-        self.samplers = types.SimpleNamespace(TPESampler=self._sampler)
-        self.distributions = types.SimpleNamespace(
-            FloatDistribution=lambda low, high, log=False, step=None: ("float", low, high, log),
-            IntDistribution=lambda low, high, log=False, step=1: ("int", low, high, log),
-            CategoricalDistribution=lambda choices: ("categorical", *choices),
-        )
-        states = types.SimpleNamespace(COMPLETE="complete", PRUNED="pruned", FAIL="fail")
-        self.trial = types.SimpleNamespace(TrialState=states, create_trial=self._trial)
-
-    def _sampler(self, *, seed, constant_liar):
-        self.seeds.append(seed)
-
-    @staticmethod
-    def _trial(*, state, value, params, distributions, intermediate_values):
-        assert (value is not None) == (state == "complete")
-        assert params.keys() == distributions.keys()
-        for name, (kind, *limits) in distributions.items():
-            if kind == "categorical":
-                assert params[name] in limits
-            else:
-                assert limits[0] <= params[name] <= limits[1]
-        return types.SimpleNamespace(**locals())
-
-    def create_study(self, *, direction, sampler):
-        assert direction == "maximize"
-        trials = []
-        self.told.append(trials)
-        asked = itertools.count(len(self.told))
-
-        def ask(fixed_distributions):
-            number = next(asked)
-            params = {
-                "learning_rate": 0.001234567 * number,
-                "num_states": number % 2,
-            }
-            assert fixed_distributions == {
-                "learning_rate": ("float", 0.001, 0.1, True),
-                "num_states": ("categorical", 0, 1),
-            }
-            return types.SimpleNamespace(params=params)
-
-        return types.SimpleNamespace(add_trial=trials.append, ask=ask)
-
-
 @pytest.fixture
-def optuna(monkeypatch):
-    fake = FakeOptuna()
-    fake.__spec__ = importlib.machinery.ModuleSpec("optuna", None)
-    monkeypatch.setitem(sys.modules, "optuna", fake)
-    return fake
+def told(monkeypatch):
+    """The trials that each study of Optuna was told of before it was asked."""
+    optuna = pytest.importorskip("optuna")
+    create_study, told = optuna.create_study, []
+
+    def watched(**options):
+        study = create_study(**options)
+        told.append(study)
+        return study
+
+    monkeypatch.setattr(optuna, "create_study", watched)
+    return lambda: [[each for each in study.trials if each.state.is_finished()] for study in told]
 
 
-def test_optuna_is_asked_in_batches_and_told_what_became_of_them(tmp_path, optuna):
+def test_optuna_is_asked_in_batches_and_told_what_became_of_them(tmp_path, told):
+    """With 12 trials told, more than it draws at random, the last batch is its estimator's."""
+
     def some(options, share):
-        return None if options["learning_rate"] > 0.004 else score(options, share)
+        return None if options["learning_rate"] > 0.05 else score(options, share)
 
-    text = SWEEP.replace("trials = 8", 'how = "optuna"\ntrials = 6\nbatch = 4')
-    found, executor = run(tmp_path, text, some)
-    assert [each.trial.batch for each in found.results] == [0] * 4 + [1] * 2
-    assert found.results[0].trial.options == {"learning_rate": 0.00123457, "num_states": 3}
-    first, second = optuna.told
-    assert first == []
-    assert optuna.seeds == [0, 1]
-    assert [each.state for each in second].count("pruned") == 3
-    [best] = [each for each in second if each.state == "complete"]
-    assert best.value == max(each.score for each in found.results[:4] if each.scores)
-    assert best.intermediate_values.keys() == {250, 500, 1000}
-    [failed] = [each for each in second if not each.intermediate_values]
-    assert failed.params["learning_rate"] > 0.004
-    assert all(trials[0] >= 4 for trials, _ in executor.submitted[-1:])
-    # Nothing is asked for twice.
+    text = SWEEP.replace("trials = 8", 'how = "optuna"\ntrials = 14\nbatch = 6')
+    found, _ = run(tmp_path, text, some)
+    assert [each.trial.batch for each in found.results] == [0] * 6 + [1] * 6 + [2] * 2
+    assert [len(trials) for trials in told()] == [0, 6, 12]
+    for each, trial in zip(found.results, told()[-1], strict=False):
+        options = {**trial.params, "num_states": (2, 3)[trial.params["num_states"]]}
+        assert options == each.trial.options
+        assert trial.intermediate_values == dict(each.scores)
+        finished = each.failure is None and each.steps == 1000
+        assert (trial.state.name, trial.value) == (
+            ("COMPLETE", each.score) if finished else ("PRUNED", None)
+        )
+    assert {each.steps for each in found.results} == {0, 250, 500, 1000}
+    assert any(each.failure for each in found.results)
     run(tmp_path, text, some)
-    assert len(optuna.told) == 2
+    assert len(told()) == 3, "nothing is asked for twice"
+    sweep = parse_sweep(text, name="my.toml")
+    asked = ask(sweep, found.results[:12], count=2, batch=2)
+    assert asked == [each.trial.options for each in found.results[12:]], "it repeats itself"
 
 
 def test_optuna_is_not_needed_otherwise():

@@ -332,7 +332,8 @@ def _make_batches(
     if _in_one_program():
         known = {seat: saved for seat, saved in seats.items() if saved is not None}
         return [StackedSeeds(programs, list(seats), known)]
-    compile_side_by_side(programs[0], starts=None in seats.values())
+    if available_cores() > 1:
+        compile_side_by_side(programs[0], starts=None in seats.values())
     return [CompiledSeed(programs[seat.run], seat, saved) for seat, saved in seats.items()]
 
 

@@ -3,6 +3,7 @@
 from asmpg.analysis._claims import Verdict as Verdict
 from asmpg.analysis._claims import environments_where as environments_where
 from asmpg.analysis._claims import judge as judge
+from asmpg.analysis._results import Curves as Curves
 from asmpg.analysis._results import Results as Results
 from asmpg.analysis._results import SeedCurve as SeedCurve
 from asmpg.analysis._results import collect as collect
@@ -11,5 +12,6 @@ from asmpg.analysis._results import read_lines as read_lines
 from asmpg.analysis._results import seed_curves as seed_curves
 from asmpg.analysis._summary import Summary as Summary
 from asmpg.analysis._summary import summarise as summarise
+from asmpg.analysis._tables import claim_rows as claim_rows
 from asmpg.analysis._tables import write_table as write_table
 from asmpg.analysis._tables import write_tables as write_tables

@@ -29,7 +29,7 @@ def write_tables(results: Results, summary: Summary, folder: Path) -> list[Path]
         "curves": _curves(results),
     }
     if results.study.claims:
-        tables["claims"] = _claims(results)
+        tables["claims"] = claim_rows(results)
     if results.study.published:
         tables["published"] = _published(results)
     paths = []
@@ -118,7 +118,8 @@ def _comparisons(summary: Summary) -> Iterable[Row]:
         }
 
 
-def _claims(results: Results) -> Iterable[Row]:
+def claim_rows(results: Results) -> Iterable[Row]:
+    """A row for each verdict on a claim."""
     for verdict in judge(results):
         yield {
             "claim": verdict.claim.name,

@@ -21,7 +21,7 @@ _LOOKS = {
 _SHORT = {"final": "last", "best": "best", "area": "area"}
 
 
-def claims(results: Results, columns: int) -> "Figure":
+def draw_claims(results: Results, columns: int) -> "Figure":
     """A panel for each environment, a row for each claim, a column for each measure.
 
     A last panel counts the environments where a claim holds.

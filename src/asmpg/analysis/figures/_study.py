@@ -9,7 +9,7 @@ from asmpg._support.words import percent
 from asmpg.analysis._claims import judge
 from asmpg.analysis._results import Results
 from asmpg.analysis._summary import SHARES, Summary
-from asmpg.analysis.figures._claims import claims
+from asmpg.analysis.figures._claims import draw_claims
 from asmpg.analysis.figures._comparisons import best_checkpoints, improvement, interquartile_means
 from asmpg.analysis.figures._learning_curves import has_memory, learning_curves, memory_use
 from asmpg.analysis.figures._panels import save, save_svg
@@ -100,7 +100,7 @@ def figures(results: Results, summary: Summary) -> list[StudyFigure]:
                 "cell, on all seeds. A claim holds where ours is higher than each of theirs, and "
                 "fails where it is lower than one of them, by the 95 % bootstrap interval of the "
                 "difference of interquartile means.",
-                lambda columns: claims(results, columns),
+                lambda columns: draw_claims(results, columns),
             ),
         )
     compared = any(first.name in (pair.ours, pair.theirs) for pair in summary.comparisons.values())

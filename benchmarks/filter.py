@@ -126,7 +126,9 @@ def draw(files: list[Path], path: Path) -> None:
         axis.set_xlabel("steps of a rollout")
         axis.grid(alpha=0.3)
     axes[0][0].set_ylabel("milliseconds of an update")
-    axes[0][-1].legend(fontsize=7, loc="upper left", bbox_to_anchor=(1.02, 1.0))
+    lines = {line.get_label(): line for axis in axes[0] for line in axis.get_lines()}
+    beside = {"loc": "upper left", "bbox_to_anchor": (1.02, 1.0)}
+    axes[0][-1].legend(lines.values(), lines.keys(), fontsize=7, **beside)
     figure.tight_layout()
     figure.savefig(path, dpi=150)
 

@@ -2,8 +2,8 @@
 
     python benchmarks/popgym_runs.py FOLDER [FOLDER ...]
 
-Each FOLDER is one that `asmpg study` left, of `popgym` or of benchmarks/popgym*.toml. Unfinished runs
-are added as far as they got.
+Each FOLDER is one that `asmpg study` left, of `popgym` or of benchmarks/popgym*.toml. Unfinished
+runs are added as far as they got.
 """
 
 import argparse

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import cassandra
+import targets
 from json_results import grouped, markdown, median, read_rows
 
 ROOT = Path(__file__).parents[1]
@@ -267,6 +268,7 @@ def classics(name: str, results: Path) -> str:
 TABLES: dict[str, Callable[[Path], str]] = {
     "steps-to-90": lambda results: steps_to("90", results),
     "steps-to-95": lambda results: steps_to("95", results),
+    "targets": lambda results: targets.table(results, "asm-ppo"),
     "popgym": popgym,
     "peers": peers,
     "updates": updates,

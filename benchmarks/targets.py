@@ -1,11 +1,12 @@
-"""Median and worst seed of ASM-PPO along the way, from the runs of a study.
+"""Median and worst seed along the way, from the runs of `asmpg study efficiency`.
 
     asmpg study efficiency --out runs/efficiency
-    python benchmarks/targets.py runs/efficiency [--entry asm-ppo]
+    python benchmarks/targets.py runs/efficiency           # writes results/efficiency/runs.csv
+    python benchmarks/tables.py                            # makes the table of it
 
 Scores are exact values of the policy where the model is finite and the memory is too, else averages
 over the episodes of an evaluation. "below" counts, from the deadline on, the evaluations in which
-the worst seed, or any other, stood below the target.
+any seed stood below the target.
 """
 
 import argparse
@@ -15,6 +16,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+
+from json_results import markdown
+
+ENTRIES = ("asm-ppo", "gru-ppo")
 
 
 class Target(NamedTuple):
@@ -44,42 +49,51 @@ TARGETS = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Median and worst seed along the way.")
+    parser = argparse.ArgumentParser(description="Keep the scores along the way.")
     parser.add_argument("study", type=Path)
-    parser.add_argument("--entry", default="asm-ppo")
+    out = Path(__file__).parents[1] / "results" / "efficiency" / "runs.csv"
+    parser.add_argument("--out", type=Path, default=out)
     arguments = parser.parse_args()
-    print("| | score | target | " + "median / worst seed at | " * 4 + "below |")
-    print("| --- | --- | --- | " + "--- | " * 4 + "--- |")
-    for name, target in TARGETS.items():
-        run = arguments.study / "runs" / name / arguments.entry / "metrics.csv"
-        if run.exists():
-            print(row(name, target, *scores(run, target)))
+    with arguments.out.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["environment", "entry", "seed", "steps", "measure", "value"])
+        for name, target in TARGETS.items():
+            for entry in ENTRIES:
+                run = arguments.study / "runs" / name / entry / "metrics.csv"
+                writer.writerows([name, entry, *row] for row in scores(run, target))
 
 
-def scores(run: Path, target: Target) -> tuple[np.ndarray, np.ndarray]:
-    """The steps of the evaluations, and the score of each seed at each."""
+def scores(run: Path, target: Target) -> list[list[str]]:
+    """Seed, steps, measure and score of every evaluation."""
     with run.open(newline="") as file:
         rows = list(csv.DictReader(file))
     exact = not math.isnan(float(rows[0][target.measure] or "nan"))
     measure = target.measure if exact else target.sampled
-    seeds = list(dict.fromkeys(row["seed"] for row in rows))
-    table = [[float(row[measure]) for row in rows if row["seed"] == seed] for seed in seeds]
-    evaluations = min(map(len, table))
-    steps = [float(row["steps"]) for row in rows if row["seed"] == seeds[0]]
-    return np.asarray(steps[:evaluations]), np.asarray([line[:evaluations] for line in table])
+    rows.sort(key=lambda row: int(row["seed"]))
+    return [[row["seed"], row["steps"], measure, f"{float(row[measure]):.6g}"] for row in rows]
 
 
-def row(name: str, target: Target, steps: np.ndarray, table: np.ndarray) -> str:
-    """A line of Markdown. An evaluation counts for a mark that it passes by one update at most."""
-    cells = [name, target.measure, f"{target.value:g} by {target.by:,}"]
-    for mark in target.marks:
-        place = int(np.argmax(steps >= mark))
-        found = table[:, place]
-        cells.append(f"{mark:,}: {np.median(found):.4g} / {found.min():.4g}")
-    late = table[:, steps >= target.by]
-    missed = late < target.value
-    cells.append(f"{missed.sum()} of {missed.size}, {missed.any(axis=1).sum()} seeds")
-    return "| " + " | ".join(cells) + " |"
+def table(results: Path, entry: str) -> str:
+    """A line for each environment; an evaluation counts for the last mark it has passed."""
+    with (results / "efficiency" / "runs.csv").open(newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["entry"] == entry]
+    lines = []
+    for name, target in TARGETS.items():
+        own = [row for row in rows if row["environment"] == name]
+        seeds = sorted({row["seed"] for row in own})
+        steps, values = (
+            np.asarray([[float(row[of]) for row in own if row["seed"] == seed] for seed in seeds])
+            for of in ("steps", "value")
+        )
+        cells = [name, own[0]["measure"].replace("_", " "), f"{target.value:g} by {target.by:,}"]
+        for mark in target.marks:
+            found = values[:, int(np.argmax(steps[0] >= mark))]
+            cells.append(f"{mark // 1000}k: {np.median(found):.4g} / {found.min():.4g}")
+        missed = (values < target.value)[:, steps[0] >= target.by]
+        below = f"{missed.sum()} of {missed.size}, {missed.any(axis=1).sum()} seeds"
+        lines.append([*cells, below if missed.any() else f"none of {missed.size}"])
+    heading = ["", "score", "target, every seed", "along the way", "", "", "", "below"]
+    return markdown(heading, lines)
 
 
 if __name__ == "__main__":

@@ -175,26 +175,6 @@ def real_actions(results: Path) -> str:
     return markdown(["task", "method", "seeds", "last evaluation", "best evaluation"], lines)
 
 
-def probes(results: Path) -> str:
-    rows = json.loads((results / "probes.json").read_text())
-    return markdown(
-        ["", "method", "steps", "optimum", "without memory", "median", "worst", "solved"],
-        [
-            [
-                row["probe"],
-                row["method"],
-                f"{row['steps']:,}",
-                f"{row['optimum']:g}",
-                f"{row['without memory']:g}",
-                f"{row['median']:.4g}",
-                f"{row['worst']:.4g}",
-                f"{row['solved']} of {row['seeds']}",
-            ]
-            for row in rows
-        ],
-    )
-
-
 def updates(results: Path) -> str:
     """Milliseconds of playing and learning on a GPU, by the way of filtering."""
     measured = json.loads((results / "speed" / "asm-ppo-h200.json").read_text())["updates"]
@@ -275,7 +255,6 @@ TABLES: dict[str, Callable[[Path], str]] = {
     "readings": readings,
     "readings-held": readings_held,
     "real-actions": real_actions,
-    "probes": probes,
     "latent": lambda results: latent(results / "latent"),
     "distil": lambda results: distil(results / "distil"),
     "machines": lambda results: machines(results / "machines"),

@@ -1,13 +1,17 @@
 """What is in `results/cassandra`, beside what others published: tables for `docs/pomdp-files.md`.
 
 `python benchmarks/tables.py` writes them. `NAME.json` is the `solve.json` of `asmpg solve ...
---out`; `controllers.json` and `bounds.json` are from the scripts of the same names.
+--out`, `learned.csv` the `tables/results.csv` of the study on the same files; `controllers.json`
+and `bounds.json` are from the scripts of the same names.
 """
 
 import json
-from collections.abc import Sequence
+import statistics
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from json_results import read_csv
 
 SIZES = (1, 2, 4, 8, 16, 32)
 #: Bounds that are this close, relatively, count as tight.
@@ -64,10 +68,65 @@ def shipped(folder: Path) -> Table:
 
 def _solved_cells(path: Path) -> list[str]:
     report = json.loads(path.read_text())
-    values = {entry["num_states"]: entry["value"] for entry in report["controllers"]}
+    values = controller_values(report)
     # What is but rounding is nothing.
     cells = [f"{round(values[size], 9):.5g}" if size in values else "" for size in SIZES]
     return [f"{report['bounds']['lower']:.5g} .. {report['bounds']['upper']:.5g}", *cells]
+
+
+def learned(folder: Path) -> Table:
+    """What is learned from interaction, below what the model gives, and what is published."""
+    return _learned_table(folder, PUBLISHED)
+
+
+def learned_shipped(folder: Path) -> Table:
+    """The same for the files that come with the package."""
+    return _learned_table(folder / "shipped", {})
+
+
+def _learned_table(folder: Path, published: Mapping[str, Published]) -> Table:
+    """Two rows for each file: from the model, and learned, the median and the worst seed."""
+    values = learned_values(folder)
+    columns = list(dict.fromkeys(size for own in values.values() for size in own))
+    rows = []
+    for name, own in values.items():
+        report = json.loads((folder / f"{name}.json").read_text())
+        known = controller_values(report)
+        of_file = [f"{report['bounds']['lower']:.4g} .. {report['bounds']['upper']:.4g}"]
+        if published:
+            theirs = published[name]
+            of_file += [f"{theirs.lower} .. {theirs.upper}", theirs.controller]
+        model = [_rounded(known[size]) if size in known else "" for size in columns]
+        cells = [
+            f"{_rounded(statistics.median(own[size]))} / {_rounded(min(own[size]))}"
+            for size in columns
+        ]
+        rows.append([name, "from the model", *model, *of_file])
+        rows.append(["", "learned", *cells, *("" for _ in of_file)])
+    named = ["default" if size is None else str(size) for size in columns]
+    heading = ["file", "", *named, "our bounds", *(["SARSOP", "PAYNT"] if published else [])]
+    return heading, rows
+
+
+def learned_values(folder: Path) -> dict[str, dict[int | None, list[float]]]:
+    """By file and number of agent states the value of every seed; `None` is the default method."""
+    found: dict[str, dict[int | None, list[float]]] = {}
+    for row in read_csv(folder / "learned.csv"):
+        name = row["environment"].removesuffix(".pomdp")
+        size = row["entry"].removeprefix("asm-ppo").removeprefix("-")
+        own = found.setdefault(name, {})
+        own.setdefault(int(size) if size else None, []).append(float(row["final"]))
+    return found
+
+
+def controller_values(report: dict[str, Any]) -> dict[int, float]:
+    """By number of agent states, from a `solve.json`."""
+    return {entry["num_states"]: entry["value"] for entry in report["controllers"]}
+
+
+def _rounded(value: float) -> str:
+    """What is but rounding is nothing."""
+    return f"{round(value, 6):.4g}"
 
 
 def controllers(folder: Path) -> Table:

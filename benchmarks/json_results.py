@@ -5,6 +5,7 @@ benchmark that was stopped goes on, and parts that ran on several machines are c
 """
 
 import collections
+import csv
 import json
 import statistics
 from collections.abc import Iterable, Sequence
@@ -37,6 +38,12 @@ def write_rows(file: Path, rows: Sequence[Row]) -> None:
 def read_rows(folder: Path) -> list[Row]:
     """The rows of all files in `folder`, in the order of their names."""
     return [row for file in sorted(folder.glob("*.json")) for row in json.loads(file.read_text())]
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    """The rows of a table of a study, by the names of its columns."""
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def read_seeds(text: str) -> tuple[int, ...]:

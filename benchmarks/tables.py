@@ -8,7 +8,6 @@ replaced. To add one, write a function from the folder of results to lines, and 
 """
 
 import argparse
-import csv
 import json
 import math
 import re
@@ -22,17 +21,12 @@ from typing import Any
 
 import cassandra
 import targets
-from json_results import grouped, markdown, median, read_rows
+from json_results import grouped, markdown, median, read_csv, read_rows
 
 ROOT = Path(__file__).parents[1]
 _MARK = re.compile(r"(<!-- table ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 Rows = list[dict[str, str]]
-
-
-def read(path: Path) -> Rows:
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def thousands(steps: str) -> str:
@@ -41,7 +35,7 @@ def thousands(steps: str) -> str:
 
 def steps_to(share: str, results: Path) -> str:
     """Median and worst of the steps to `share` percent, by environment and method."""
-    summary = read(results / "efficiency" / "tables" / "summary.csv")
+    summary = read_csv(results / "efficiency" / "tables" / "summary.csv")
     labels = list(dict.fromkeys(row["label"] for row in summary))
     cells: dict[str, dict[str, str]] = defaultdict(dict)
     for row in summary:
@@ -57,7 +51,7 @@ def steps_to(share: str, results: Path) -> str:
 def popgym(results: Path) -> str:
     """Median and worst seed by the steps that were taken."""
     runs: dict[str, dict[str, dict[str, Rows]]] = defaultdict(lambda: defaultdict(dict))
-    for row in read(results / "popgym" / "runs.csv"):
+    for row in read_csv(results / "popgym" / "runs.csv"):
         seeds = runs[row["environment"]][row["entry"]]
         seeds.setdefault(row["seed"], []).append(row)
     lines = []
@@ -110,11 +104,11 @@ def readings(results: Path) -> str:
     A verdict on the seeds that choices are made by comes first, then that on the others.
     """
     tables = results / "readings" / "tables"
-    scores = {(row["environment"], row["entry"]): row for row in read(tables / "summary.csv")}
+    scores = {(row["environment"], row["entry"]): row for row in read_csv(tables / "summary.csv")}
     with (results / "readings" / "study.toml").open("rb") as file:
         claims = tomllib.load(file)["claims"]
     verdicts: dict[tuple[str, str], dict[tuple[str, str], str]] = defaultdict(dict)
-    for row in read(tables / "claims.csv"):
+    for row in read_csv(tables / "claims.csv"):
         place = (row["environment"], row["claim"])
         verdicts[place][row["measure"], row["seeds"]] = row["verdict"]
     lines = []
@@ -143,7 +137,7 @@ def readings(results: Path) -> str:
 def readings_held(results: Path) -> str:
     """In how many of the five environments each reading's claim holds, by measure and seeds."""
     held: dict[str, dict[tuple[str, str], list[bool]]] = defaultdict(lambda: defaultdict(list))
-    for row in read(results / "readings" / "tables" / "claims.csv"):
+    for row in read_csv(results / "readings" / "tables" / "claims.csv"):
         held[row["label"]][row["measure"], row["seeds"]].append(row["verdict"] == "holds")
     lines = [
         [label]
@@ -166,7 +160,7 @@ def real_actions(results: Path) -> str:
     lines = []
     for path in sorted((results / "real-actions").glob("*/*/metrics.csv")):
         curves: dict[str, list[float]] = defaultdict(list)
-        for row in read(path):
+        for row in read_csv(path):
             curves[row["seed"]].append(float(row["undiscounted_return"]))
         ends = [curve[-1] for curve in curves.values()]
         highest = [max(curve) for curve in curves.values()]
@@ -260,6 +254,8 @@ TABLES: dict[str, Callable[[Path], str]] = {
     "machines": lambda results: machines(results / "machines"),
     "solved": lambda results: classics("solved", results),
     "solved-shipped": lambda results: classics("shipped", results),
+    "learned": lambda results: classics("learned", results),
+    "learned-shipped": lambda results: classics("learned_shipped", results),
     "controllers": lambda results: classics("controllers", results),
     "bounds": lambda results: classics("bounds", results),
 }

@@ -6,7 +6,9 @@ import pytest
 import asmpg
 from asmpg.environments import FiniteModel
 from asmpg.exact import belief_process, optimal_returns, value_bounds, yardsticks
+from asmpg.exact._point_based import PointBasedSearch
 from asmpg.exact._sawtooth import Sawtooth
+from asmpg.exact._sparse_process import SparseProcess
 from finite import make_finite
 
 
@@ -60,6 +62,25 @@ def test_bounds_tighten_with_every_trial():
     assert (np.diff(lower) >= -1e-9).all()
     assert (np.diff(upper) <= 1e-9).all()
     assert upper[-1] - lower[-1] < 0.5 * (upper[0] - lower[0])
+
+
+def test_a_sweep_raises_the_lower_bound_at_beliefs_that_were_visited_and_lowers_it_at_none():
+    model = asmpg.read_pomdp("hallway.pomdp")
+    search = PointBasedSearch(SparseProcess.of(model.finite(), model.discount))
+    for _ in range(5):
+        search.trial()
+    visited = search.ceiling.points.copy()
+    before, upper = search._floor(visited), search._ceiling(visited)
+    search._sweep(np.inf)
+    after = search._floor(visited)
+    assert (after >= before - 1e-9).all()
+    assert after.mean() > before.mean()
+    assert (after <= upper + 1e-9).all()
+
+
+def test_the_same_number_of_trials_gives_the_same_bounds():
+    one, other = (bounds("hallway.pomdp", 8) for _ in range(2))
+    assert (one.lower, one.upper) == (other.lower, other.upper)
 
 
 def test_the_lower_bound_can_be_worked_out_from_its_plans():

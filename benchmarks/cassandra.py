@@ -126,7 +126,7 @@ def controller_values(report: dict[str, Any]) -> dict[int, float]:
 
 def _rounded(value: float) -> str:
     """What is but rounding is nothing."""
-    return f"{round(value, 6):.4g}"
+    return f"{round(value, 6) + 0.0:.4g}"
 
 
 def controllers(folder: Path) -> Table:

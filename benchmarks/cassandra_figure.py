@@ -23,8 +23,8 @@ def main() -> None:
     draw(ROOT / "results" / "cassandra", parser.parse_args().out)
 
 
-def draw(folder: Path, path: Path) -> None:
-    """A panel for each file that something was learned in."""
+def draw(folder: Path, path: Path) -> int:
+    """A panel for each file that something was learned in; returns how many."""
     files = [
         (f"{name}{note}", own, json.loads((place / f"{name}.json").read_text()))
         for place, note in ((folder / "shipped", ""), (folder, " (PAYNT's)"))
@@ -51,6 +51,7 @@ def draw(folder: Path, path: Path) -> None:
     figure.legend(*grid[0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=100)
+    return len(files)
 
 
 if __name__ == "__main__":

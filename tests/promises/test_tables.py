@@ -40,6 +40,16 @@ def test_a_table_that_nobody_makes_is_an_error(tables, tmp_path):
         tables.rewritten("<!-- table no-such -->\n<!-- end -->", tmp_path)
 
 
+@pytest.mark.usefixtures("tables")
+def test_the_figure_of_pomdp_files_has_a_panel_for_each_file_that_was_learned_in(tmp_path):
+    classics = importlib.import_module("cassandra")
+    figure = importlib.import_module("cassandra_figure")
+    folders = (ROOT / "results/cassandra", ROOT / "results/cassandra/shipped")
+    drawn = figure.draw(folders[0], tmp_path / "classics.png")
+    assert drawn == sum(len(classics.learned_values(folder)) for folder in folders)
+    assert (tmp_path / "classics.png").stat().st_size > 10_000
+
+
 @pytest.mark.parametrize(
     ("study", "folder"),
     [

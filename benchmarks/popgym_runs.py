@@ -13,6 +13,7 @@ import tables
 from asmpg.analysis import write_table
 from asmpg.runs import RunFolder
 from asmpg.studies import StudyFolder
+from json_results import read_csv
 
 RUNS = tables.ROOT / "results" / "popgym" / "runs.csv"
 
@@ -22,8 +23,7 @@ def main() -> None:
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
     arguments = parser.parse_args()
     found = {
-        (row["environment"], row["entry"], row["seed"], row["due"]): row
-        for row in tables.read(RUNS)
+        (row["environment"], row["entry"], row["seed"], row["due"]): row for row in read_csv(RUNS)
     }
     for path in arguments.folders:
         for row in evaluations(StudyFolder(path)):

@@ -20,6 +20,8 @@ from asmpg.analysis.figures import draw_claims, save
 from asmpg.environments import make
 from asmpg.studies import Study, load_study
 from asmpg.training import score_of
+from json_results import read_csv
+from tables import Rows
 
 READINGS = tables.ROOT / "results" / "readings"
 STUDY = tables.ROOT / "src" / "asmpg" / "studies" / "files" / "readings.toml"
@@ -35,7 +37,7 @@ def main() -> None:
     parts = [READINGS, *arguments.folders]
     for name in ("results", "summary"):
         write_table(READINGS / "tables" / f"{name}.csv", joined(study, parts, name))
-    results = recorded(study, tables.read(READINGS / "tables" / "results.csv"))
+    results = recorded(study, read_csv(READINGS / "tables" / "results.csv"))
     write_table(READINGS / "tables" / "claims.csv", claim_rows(results))
     for path in save(draw_claims(results, columns=3), READINGS / "figures", "claims"):
         if path.suffix == PICTURE.suffix:
@@ -44,21 +46,21 @@ def main() -> None:
             path.unlink()
 
 
-def joined(study: Study, parts: list[Path], name: str) -> tables.Rows:
+def joined(study: Study, parts: list[Path], name: str) -> Rows:
     """The rows of a table in all `parts`, those of an entry from the last one that has any."""
-    found: dict[tuple[str, str], tables.Rows] = {}
+    found: dict[tuple[str, str], Rows] = {}
     for part in parts:
-        own: dict[tuple[str, str], tables.Rows] = defaultdict(list)
-        for row in tables.read(part / "tables" / f"{name}.csv"):
+        own: dict[tuple[str, str], Rows] = defaultdict(list)
+        for row in read_csv(part / "tables" / f"{name}.csv"):
             own[row["environment"], row["entry"]].append(row)
         found |= own
     cells = [(place, entry.name) for place in study.environments for entry in study.entries]
     return [row for cell in cells for row in found.get(cell, [])]
 
 
-def recorded(study: Study, rows: tables.Rows) -> Results:
+def recorded(study: Study, rows: Rows) -> Results:
     """Results whose seeds have the last evaluation, the best checkpoint and the area of `rows`."""
-    cells: dict[tuple[str, str], tables.Rows] = defaultdict(list)
+    cells: dict[tuple[str, str], Rows] = defaultdict(list)
     for row in rows:
         cells[row["environment"], row["entry"]].append(row)
     curves = {

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from json_results import markdown
+from json_results import markdown, read_csv
 
 ENTRIES = ("asm-ppo", "gru-ppo")
 
@@ -65,8 +65,7 @@ def main() -> None:
 
 def scores(run: Path, target: Target) -> list[list[str]]:
     """Seed, steps, measure and score of every evaluation."""
-    with run.open(newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = read_csv(run)
     exact = not math.isnan(float(rows[0][target.measure] or "nan"))
     measure = target.measure if exact else target.sampled
     rows.sort(key=lambda row: int(row["seed"]))
@@ -75,8 +74,8 @@ def scores(run: Path, target: Target) -> list[list[str]]:
 
 def table(results: Path, entry: str) -> str:
     """A line for each environment; an evaluation counts for the last mark it has passed."""
-    with (results / "efficiency" / "runs.csv").open(newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["entry"] == entry]
+    recorded = read_csv(results / "efficiency" / "runs.csv")
+    rows = [row for row in recorded if row["entry"] == entry]
     lines = []
     for name, target in TARGETS.items():
         own = [row for row in rows if row["environment"] == name]

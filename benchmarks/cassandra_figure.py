@@ -38,7 +38,7 @@ def draw(folder: Path, path: Path) -> int:
         axes.axhline(bounds["upper"], color="0.4", linewidth=1, label="upper bound")
         axes.axhline(bounds["lower"], color="0.4", linewidth=1, linestyle="--", label="lower bound")
         known = controller_values(report)
-        axes.plot(known.keys(), known.values(), "o-", color=_MODEL, label="from the model")
+        axes.plot(list(known), list(known.values()), "o-", color=_MODEL, label="from the model")
         sizes = [size for size in SIZES if size in own]
         middle = [statistics.median(own[size]) for size in sizes]
         axes.plot(sizes, middle, "v-.", color=_LEARNED, label="learned, median of the seeds")

@@ -242,7 +242,7 @@ def classics(name: str, results: Path) -> str:
 TABLES: dict[str, Callable[[Path], str]] = {
     "steps-to-90": lambda results: steps_to("90", results),
     "steps-to-95": lambda results: steps_to("95", results),
-    "targets": lambda results: targets.table(results, "asm-ppo"),
+    "targets": lambda results: targets.table(results, "asm-ppo-default"),
     "popgym": popgym,
     "peers": peers,
     "updates": updates,

@@ -19,7 +19,7 @@ import numpy as np
 
 from json_results import markdown, read_csv
 
-ENTRIES = ("asm-ppo", "gru-ppo")
+ENTRIES = ("asm-ppo-default", "asm-ppo", "gru-ppo")
 
 
 class Target(NamedTuple):

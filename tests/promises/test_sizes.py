@@ -126,7 +126,7 @@ def test_what_does_not_fit_in_memory_is_refused_before_it_is_allocated(options, 
 def test_a_table_for_very_many_observations_is_refused():
     """By the sizes alone: listing its rows would take as much memory as the table."""
     options = {"num_states": 8, "hidden": None, "activation": "tanh", "nu_scale": 1.0}
-    options |= {"groups": 1, "hold": 100.0, "window": 0}
+    options |= {"groups": 1, "hold": 100.0, "window": 0, "counts": False}
     with pytest.raises(ValueError, match="num_states must be smaller for policy='tabular'"):
         kernel_maker(
             Interface.of(make("CheeseMaze")), "auto", encoding=Encoding(4, 10**9), **options

@@ -214,9 +214,9 @@ def check_kernels(
     check_number("hold", hold, low=1.001)
     if window is not None:
         check_integer("window", window, low=0, high=_LONGEST_WINDOW)
-    if counts and kind == "joint":
+    if counts is True and kind == "joint":
         raise ValueError("counts must be False for policy='joint', got True")
-    if counts and window == 0:
+    if counts is True and window == 0:
         raise ValueError("window must be at least 1 for counts=True, got 0")
 
 

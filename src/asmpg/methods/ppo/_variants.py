@@ -25,8 +25,8 @@ from asmpg.policies import (
 
 ActBy = Literal["sampling", "filtering"]
 #: How many agent states there are by default. With real observations, a network has as many
-#: outputs as their square for each action, and a window spares the states the recent past; counts
-#: spare them what counts.
+#: outputs as their square for each action, and a window holds the recent past; with counts, these
+#: hold most of what must be remembered.
 _MANY_STATES, _FEW_STATES = 32, 8
 #: Of networks, with counts: theirs has nearly everything to learn.
 _COUNTS_LEARNING_RATE = 2e-3

@@ -18,19 +18,34 @@ def adam_by_kind(
 ) -> optax.GradientTransformation:
     """Adam with a rate for logits that are parameters themselves, and one for network weights.
 
-    Gradients longer than `max_norm` are made that long. Moments are one vector of all parameters: a
-    program for each of them takes longer to compile.
+    Gradients longer than `max_norm` are made that long. Moments of networks are one vector of all
+    their weights, since a program for each takes longer to compile; tables, few and large, are not
+    copied together.
     """
-    rates = {"table": table, "network": network}
     adam = optax.scale_by_adam(b2=b2, eps=eps)
-    if max_norm is not None:
-        adam = optax.chain(optax.clip_by_global_norm(max_norm), adam)
-    return optax.chain(
-        optax.flatten(adam),
-        optax.partition(
-            {kind: optax.scale_by_learning_rate(rate) for kind, rate in rates.items()}, _kinds
-        ),
+    steps = optax.partition(
+        {
+            "table": optax.chain(adam, optax.scale_by_learning_rate(table)),
+            "network": optax.chain(_as_one_vector(adam), optax.scale_by_learning_rate(network)),
+        },
+        _kinds,
     )
+    return steps if max_norm is None else optax.chain(optax.clip_by_global_norm(max_norm), steps)
+
+
+def _as_one_vector(inner: optax.GradientTransformation) -> optax.GradientTransformation:
+    """`optax.flatten`, of nothing as well."""
+    flat = optax.flatten(inner)
+
+    def init(params: Any) -> Any:
+        return flat.init(params) if jax.tree.leaves(params) else optax.EmptyState()
+
+    def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
+        if not jax.tree.leaves(updates):
+            return updates, state
+        return flat.update(updates, state, params)
+
+    return optax.GradientTransformation(init, update)
 
 
 def _kinds(parameters: Any) -> Any:

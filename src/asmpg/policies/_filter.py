@@ -12,7 +12,7 @@ from asmpg.policies._action_head import ActionHead, draw
 from asmpg.policies._actor import Actor
 from asmpg.policies._fused_filter import beliefs_by_kernel
 from asmpg.policies._heads import Categorical
-from asmpg.policies._kernel_tables import AgentMemory, KernelTables, Moves, Window
+from asmpg.policies._kernel_tables import AgentMemory, KernelTables, Moves, Window, rows_of
 from asmpg.policies._parallel_filter import EXACTLY, TINY, before_each, beliefs_along
 from asmpg.policies._policy import ASMPolicy
 from asmpg.policies._sequential_filter import beliefs_by_steps
@@ -177,6 +177,16 @@ def filter_actions(
     kernel that has the loop inside give the same up to rounding.
     """
     head = head or kernels.head
+    tables = None if masks is not None else kernels.control_tables()
+    if tables is not None and isinstance(head, Categorical) and len(tables) <= _MOST_TABLES:
+        controls = jnp.exp(tables)
+        seen = jnp.zeros_like(actions) if len(tables) == 1 else observations
+        pairs = jnp.swapaxes(controls, 1, 2).reshape(-1, belief.shape[-1])
+        likelihood = rows_of(pairs, seen * controls.shape[-1] + actions)
+        moves = kernels.moves(past, observations)
+        now, after = _WAYS[how](belief, past.first, moves, likelihood)
+        probabilities = _by_tables(now, controls, seen)
+        return _of_probabilities(head, probabilities, actions, belief, past, after)
     log_phi = kernels.log_controls(past, observations)
     if masks is not None:
         log_phi = masked_controls(head, log_phi, masks)
@@ -191,19 +201,50 @@ def filter_actions(
         moves = kernels.moves(past, observations)
         likelihood, top = _likelihoods(head, log_phi, actions)
     now, after = _WAYS[how](belief, past.first, moves, likelihood)
-    before = before_each(belief, past.first, after)
     if not isinstance(head, Categorical):
+        before = before_each(belief, past.first, after)
         taken = jnp.sum(now * likelihood, axis=-1)
         entropy = jnp.sum(now * head.entropy(log_phi), axis=-1)
         log_taken, mixtures = top + jnp.log(taken + TINY), Mixtures(now, log_phi)
         return ActionDistributions(log_taken, entropy, before, after, mixtures=mixtures)
     if joint is not None:
-        distributions = jnp.einsum("tni,tnisa->tna", before, joint)
+        before = before_each(belief, past.first, after)
+        probabilities = jnp.einsum("tni,tnisa->tna", before, joint)
     else:
-        distributions = jnp.einsum("tns,tnsa->tna", now, jnp.exp(log_phi))
-    log_p = jnp.log(distributions + TINY)
-    taken = head.log_probability(log_p, actions)
+        probabilities = jnp.einsum("tns,tnsa->tna", now, jnp.exp(log_phi))
+    return _of_probabilities(head, probabilities, actions, belief, past, after)
+
+
+def _of_probabilities(
+    head: Categorical,
+    probabilities: Float[Array, "T N A"],
+    actions: Int[Array, "T N"],
+    belief: Float[Array, "N S"],
+    past: AgentMemory,
+    after: Float[Array, "T N S"],
+) -> ActionDistributions:
+    """Those of actions that are finitely many."""
+    log_p = jnp.log(probabilities + TINY)
+    taken, before = head.log_probability(log_p, actions), before_each(belief, past.first, after)
     return ActionDistributions(taken, head.entropy(log_p), before, after, log_p)
+
+
+#: With more observations than this, a product with the tables of all costs more than it saves.
+_MOST_TABLES = 32
+
+
+def _by_tables(
+    now: Float[Array, "T N S"], controls: Float[Array, "O S A"], seen: Int[Array, "T N"]
+) -> Float[Array, "T N A"]:
+    """`sum_s now(s) phi(a | s, o)`: of all observations, then of those `seen`.
+
+    A table for each step, `T N S A` numbers and as many slopes, is never written.
+    """
+    if len(controls) == 1:
+        return jnp.einsum("tns,sa->tna", now, controls[0], precision=EXACTLY)
+    every = jnp.einsum("tns,osa->tnoa", now, controls, precision=EXACTLY)
+    which = seen[..., None] == jnp.arange(len(controls))
+    return jnp.sum(jnp.where(which[..., None], every, 0.0), axis=-2)
 
 
 def _step_by_step(

@@ -258,6 +258,10 @@ class KernelTables(eqx.Module):
         """`log phi(a | s)` of stationary tables whose action depends on the agent state alone."""
         return self.log_phi[0, 0]
 
+    def control_tables(self) -> Float[Array, "1 S A"] | None:
+        """That, if they are."""
+        return self.log_phi[0] if self.log_phi.shape[:2] == (1, 1) else None
+
     def _time(self, memory: AgentMemory) -> Int[Array, "*batch"] | int:
         return memory.time if self.log_nu.shape[0] > 1 else 0
 

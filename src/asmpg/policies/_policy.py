@@ -121,6 +121,10 @@ class ASMPolicy(eqx.Module):
         """`log phi(a | s)` of a factored policy."""
         return self.log_phi(AgentMemory.empty(), jnp.zeros((), jnp.int32))
 
+    def control_tables(self) -> Float[Array, "O S A"] | None:
+        """`log phi(a | s)` for every observation, or once for all, where nothing else matters."""
+        return self.control_table()[None] if self.factored else None
+
     def _from_every_state(
         self,
         kernel: Callable[[AgentMemory, Array], Array],

@@ -204,12 +204,11 @@ class WindowPolicy(ASMPolicy):
         self, past: AgentMemory, observation: Shaped[Array, "*batch_and_observation"]
     ) -> Float[Array, "*batch S A"]:
         """Whatever the state in `past`: the window does not depend on it."""
+        tables = self.control_tables()
+        if tables is not None:
+            return rows_of(tables, observation)
         if self.window_logits is not None:
-            table = self.hidden.control_table() + self.window_logits
-            if self.count_layers is None:
-                # Normalised once for each observation, not once for each step.
-                return rows_of(self.head.normalise(table), observation)
-            logits = rows_of(table, observation)
+            logits = rows_of(self.hidden.control_table() + self.window_logits, observation)
         else:
             assert self.window_layers is not None
             logits = self.hidden.log_controls(past, observation)
@@ -219,6 +218,12 @@ class WindowPolicy(ASMPolicy):
             counted = by_counts(self.count_layers, self.encoding, past, observation)
             logits = logits + counted[..., None, :]
         return self.head.normalise(logits)
+
+    def control_tables(self) -> Float[Array, "O S A"] | None:
+        """With a window of one finite observation, and without counts."""
+        if self.window_logits is None or self.count_layers is not None:
+            return None
+        return self.head.normalise(self.hidden.control_table() + self.window_logits)
 
     def prepared(self) -> "WindowPolicy":
         """With `nu` as a table, where observations are finite."""

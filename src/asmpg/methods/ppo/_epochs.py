@@ -6,7 +6,6 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from asmpg.experience import Experience
@@ -116,7 +115,7 @@ class Passes(NamedTuple):
         step, critic_optimiser = self.critic_steps.update(slope, trained.critic_optimiser)
         critic = eqx.apply_updates(trained.critic, step)
         metrics = {
-            "gradient_norm": jnp.linalg.norm(ravel_pytree(gradient)[0]),
+            "gradient_norm": optax.tree.norm(gradient),
             **metrics,
             "value_loss": value_loss,
         }

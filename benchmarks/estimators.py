@@ -81,7 +81,13 @@ def main() -> None:
 
 def method(policy: PolicyKind, **options: Any) -> ASMPG:
     """Without the barrier, which is no part of the estimate."""
-    return ASMPG(policy=policy, barrier=0.0, table_learning_rate=0.03, **options)
+    return ASMPG(
+        policy=policy,
+        step_reduction="episode-sum",
+        barrier=0.0,
+        table_learning_rate=0.03,
+        **options,
+    )
 
 
 def learn(

@@ -29,6 +29,7 @@ def test_sgd_steps_along_the_estimate(schedule, second, objective, discount):
     method = ASMPG(
         policy="tabular",
         objective=objective,
+        step_reduction="episode-sum",
         optimiser="sgd",
         learning_rate=0.5,
         schedule=schedule,

@@ -10,12 +10,14 @@ import pytest
 
 from ais_examples import close, fixture_networks, fixture_segments, loss, random_segments
 from ais_examples import initialise as ais_networks
+from asmpg.environments import make
 from asmpg.gradients import marginal_gradient, sampled_gradient
 from asmpg.methods import ASMPG
 from asmpg.methods._asmpg import Learner
 from asmpg.methods.ais import AIS, weigh_steps
 from asmpg.policies import AgentMemory, Encoding, MLPPolicy, linear_layers
 from enumeration import enumerate_process, flat, make_policy
+from learning import initialise
 
 
 @pytest.fixture
@@ -39,9 +41,10 @@ def returns_by_hand(episodes, discount):
 class TestWeights:
     """Of all episodes that can happen in a process that may end early, as one batch."""
 
-    def weights(self, **options):
+    def weights(self, *, step_reduction="episode-sum", **options):
         episodes = enumerate_process(7, terminating=True).episodes
-        method = ASMPG(policy="tabular", num_states=2, discount=0.9, **options)
+        options |= {"discount": 0.9, "step_reduction": step_reduction}
+        method = ASMPG(policy="tabular", num_states=2, **options)
         learner = Learner(make_policy("tabular", jax.random.key(3)), (), None)
         valid = np.asarray(episodes.valid)
         assert {1, 2, 3} <= {*valid.sum(axis=0)}
@@ -78,6 +81,18 @@ class TestWeights:
         found, valid, returns = self.weights(discount_from="step", step_reduction="batch-mean")
         # The estimators divide by the number of episodes.
         close(found / valid.shape[1], returns / valid.sum(), 1e-12)
+
+
+def test_the_default_is_the_reading_that_comes_nearest_to_the_paper():
+    method, env = ASMPG(), make("CheeseMaze")
+    assert method.step_reduction == "episode-mean"
+    spelled_out = ASMPG(step_reduction="episode-mean", initial_weights="orthogonal")
+    uniform = ASMPG(initial_weights="uniform")
+    policies = [
+        initialise(kind, env, jax.random.key(0)).policy for kind in (method, spelled_out, uniform)
+    ]
+    assert eqx.tree_equal(policies[0], policies[1])
+    assert not eqx.tree_equal(policies[0], policies[2])
 
 
 def test_equal_returns_are_standardised_to_nothing():

@@ -82,7 +82,10 @@ class ASMPG(Method[Learner]):
 
     Where the paper can be read in several ways, each is an option: the `activation`, the
     `initial_weights` and the `inputs` of its networks, the `barrier_form`, `discount_from`,
-    `step_reduction`, and whether returns are standardised (`standardise`).
+    `step_reduction`, and whether returns are standardised (`standardise`). The defaults are the
+    reading under which most of its claims hold: the mean over the steps of each episode, which
+    makes the estimate a biased one, and networks that start orthogonal (`initial_weights=None`).
+    Algorithm 2 to the letter is `step_reduction="episode-sum"`.
 
     Past the paper: `estimator="marginal"` integrates the agent state out, a `baseline` is taken off
     the weights (all of these leave the estimate unbiased), `normalise` divides the weights by their
@@ -105,7 +108,7 @@ class ASMPG(Method[Learner]):
     normalise: bool = structure(False)
     discount_from: DiscountFrom = structure("start")
     standardise: Standardise = structure("none")
-    step_reduction: StepReduction = structure("episode-sum")
+    step_reduction: StepReduction = structure("episode-mean")
     policy: PolicyKind | KernelFactory = structure("mlp")
     time_indexed: bool = structure(False)
     nu_scale: float = 1.0
@@ -125,7 +128,7 @@ class ASMPG(Method[Learner]):
     critic_learning_rate: float = 3e-3
     critic_steps: int = structure(10)
     activation: Activation = structure("tanh")
-    initial_weights: InitialWeights = structure("uniform")
+    initial_weights: InitialWeights | None = structure(None)
     inputs: Inputs = structure("one-hot")
     observation_scale: tuple[float, ...] | None = structure(None)
 
@@ -202,7 +205,7 @@ class ASMPG(Method[Learner]):
             hold=self.hold,
             window=self.window,
             counts=self.counts,
-            initial_weights=self.initial_weights,
+            initial_weights=self.initial_weights or "orthogonal",
             inputs=self.inputs,
         )
         policy_key, critic_key = jax.random.split(key)

@@ -222,10 +222,11 @@ def check_kernels(
 
 def check_networks(kind: object, *, initial_weights: object, inputs: object) -> None:
     """Raise a `ValueError` for options that only the paper's networks have."""
-    check_one_of("initial_weights", initial_weights, INITIAL_WEIGHTS)
+    if initial_weights is not None:
+        check_one_of("initial_weights", initial_weights, INITIAL_WEIGHTS)
     check_one_of("inputs", inputs, INPUTS)
     for name, given, usual in (
-        ("initial_weights", initial_weights, INITIAL_WEIGHTS[0]),
+        ("initial_weights", initial_weights, None),
         ("inputs", inputs, INPUTS[0]),
     ):
         if kind != "mlp" and given != usual:

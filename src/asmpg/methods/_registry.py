@@ -42,6 +42,7 @@ _AIS_FIXED = {
 #: where they will do, and a `nu` that remembers from the start.
 _ASMPG_MARGINAL = {
     "estimator": "marginal",
+    "step_reduction": "episode-sum",
     "baseline": "leave-one-out",
     "normalise": True,
     "policy": "auto",

@@ -62,6 +62,7 @@ class Laboratory:
                 objective="episodic" if discount == 1 else "discounted",
                 discount=discount,
                 episodes_per_update=1,
+                step_reduction="episode-sum",
                 optimiser="sgd",
                 learning_rate=1.0,
                 barrier=0.0,

@@ -115,15 +115,15 @@ class _PaperOptions:
         Literal["episode-sum", "episode-mean", "batch-mean"] | None,
         own("episode-sum|episode-mean|batch-mean"),
     ] = None
-    """Of asmpg: sum over the steps of an episode, or their mean, or that over all steps of a
-    batch."""
+    """Of asmpg: sum over the steps of an episode, as Algorithm 2 is printed, or their mean (the
+    default), or that over all steps of a batch."""
     activation: Annotated[Literal["relu", "tanh"] | None, own("relu|tanh")] = None
     """Non-linearity of the networks."""
     initial_weights: Annotated[
         Literal["uniform", "orthogonal", "small-last-layer"] | None,
         own("uniform|orthogonal|small-last-layer"),
     ] = None
-    """Of asmpg and ais: how linear layers start; uniform is PyTorch's default."""
+    """Of asmpg, orthogonal by default, and ais: how linear layers start; uniform is PyTorch's."""
     inputs: Annotated[
         Literal["one-hot", "embedding", "index"] | None, own("one-hot|embedding|index")
     ] = None

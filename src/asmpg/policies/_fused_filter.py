@@ -5,6 +5,7 @@ the loop; this is neither. Where the matrices are in a table, they are read ther
 written out, and the gradient is added up by the rows of the table.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -22,6 +23,8 @@ from asmpg.policies._parallel_filter import TINY
 MOST_FUSED = 128
 #: How many numbers of a matrix a warp of 32 threads has, but that there are eight warps at most.
 _OF_A_WARP = 512
+#: How many steps are looked at together for those that have a matrix; fewer where it does not fit.
+_TOGETHER = 8
 
 
 def can_fuse(num_states: int) -> bool:
@@ -165,19 +168,30 @@ def _slopes_by_row(
 ) -> Float[Array, "R W"]:
     """Each matrix's, added up over the steps that have it, always in the same order."""
     steps, width = index.size, before.shape[-1]
+    together = math.gcd(steps, _TOGETHER)
 
     def kernel(*arrays: Any) -> None:
         index, before, of_mass, totals = arrays
         number = pl.program_id(0)
 
-        def add(step: Int[Array, ""], total: Float[Array, "W W"]) -> Float[Array, "W W"]:
+        def add(
+            step: Int[Array, ""], whose: Int[Array, ""], total: Float[Array, "W W"]
+        ) -> Float[Array, "W W"]:
             return jax.lax.cond(
-                index[step] == number,
+                whose == number,
                 lambda: total + before[step][:, None] * of_mass[step][None, :],
                 lambda: total,
             )
 
-        total = jax.lax.fori_loop(0, steps, add, jnp.zeros((width, width), before.dtype))
+        def add_some(block: Int[Array, ""], total: Float[Array, "W W"]) -> Float[Array, "W W"]:
+            # Most steps have another matrix: their numbers are asked for at once, not in turn.
+            some = [block * together + place for place in range(together)]
+            for step, whose in [(step, index[step]) for step in some]:
+                total = add(step, whose, total)
+            return total
+
+        nothing = jnp.zeros((width, width), before.dtype)
+        total = jax.lax.fori_loop(0, steps // together, add_some, nothing)
 
         @pl.when(number < places.pairs)
         def _() -> None:

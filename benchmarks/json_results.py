@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 Row = dict[str, Any]
+#: What a CSV file holds, by the names of its columns.
+Table = list[dict[str, str]]
 
 
 def provenance() -> dict[str, Any]:
@@ -40,7 +42,7 @@ def read_rows(folder: Path) -> list[Row]:
     return [row for file in sorted(folder.glob("*.json")) for row in json.loads(file.read_text())]
 
 
-def read_csv(path: Path) -> list[dict[str, str]]:
+def read_csv(path: Path) -> Table:
     """The rows of a table of a study, by the names of its columns."""
     with path.open(newline="") as file:
         return list(csv.DictReader(file))

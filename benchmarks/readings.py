@@ -20,8 +20,7 @@ from asmpg.analysis.figures import draw_claims, save
 from asmpg.environments import make
 from asmpg.studies import Study, load_study
 from asmpg.training import score_of
-from json_results import read_csv
-from tables import Rows
+from json_results import Table, read_csv
 
 READINGS = tables.ROOT / "results" / "readings"
 STUDY = tables.ROOT / "src" / "asmpg" / "studies" / "files" / "readings.toml"
@@ -46,11 +45,11 @@ def main() -> None:
             path.unlink()
 
 
-def joined(study: Study, parts: list[Path], name: str) -> Rows:
+def joined(study: Study, parts: list[Path], name: str) -> Table:
     """The rows of a table in all `parts`, those of an entry from the last one that has any."""
-    found: dict[tuple[str, str], Rows] = {}
+    found: dict[tuple[str, str], Table] = {}
     for part in parts:
-        own: dict[tuple[str, str], Rows] = defaultdict(list)
+        own: dict[tuple[str, str], Table] = defaultdict(list)
         for row in read_csv(part / "tables" / f"{name}.csv"):
             own[row["environment"], row["entry"]].append(row)
         found |= own
@@ -58,9 +57,9 @@ def joined(study: Study, parts: list[Path], name: str) -> Rows:
     return [row for cell in cells for row in found.get(cell, [])]
 
 
-def recorded(study: Study, rows: Rows) -> Results:
+def recorded(study: Study, rows: Table) -> Results:
     """Results whose seeds have the last evaluation, the best checkpoint and the area of `rows`."""
-    cells: dict[tuple[str, str], Rows] = defaultdict(list)
+    cells: dict[tuple[str, str], Table] = defaultdict(list)
     for row in rows:
         cells[row["environment"], row["entry"]].append(row)
     curves = {

@@ -9,48 +9,26 @@ replaced. To add one, write a function from the folder of results to lines, and 
 
 import argparse
 import json
-import math
 import re
 import statistics
 import sys
-import tomllib
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import cassandra
+import study_tables
 import targets
-from json_results import grouped, markdown, median, read_csv, read_rows
+from json_results import Table, grouped, markdown, median, read_csv, read_rows
 
 ROOT = Path(__file__).parents[1]
 _MARK = re.compile(r"(<!-- table ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
-Rows = list[dict[str, str]]
-
-
-def thousands(steps: str) -> str:
-    return "never" if math.isinf(float(steps)) else f"{int(float(steps) / 1000 + 0.5)}k"
-
-
-def steps_to(share: str, results: Path) -> str:
-    """Median and worst of the steps to `share` percent, by environment and method."""
-    summary = read_csv(results / "efficiency" / "tables" / "summary.csv")
-    labels = list(dict.fromkeys(row["label"] for row in summary))
-    cells: dict[str, dict[str, str]] = defaultdict(dict)
-    for row in summary:
-        median, worst = (thousands(row[f"steps_to_{share}_{of}"]) for of in ("median", "worst"))
-        reached, seeds = row[f"steps_to_{share}_seeds"], row["seeds"]
-        cell = median if median == worst == "never" else f"{median} / {worst}"
-        some = 0 < int(reached) < int(seeds)
-        cells[row["environment"]][row["label"]] = f"{cell} ({reached})" if some else cell
-    rows = [[name, *(found[label] for label in labels)] for name, found in cells.items()]
-    return markdown(["", *labels], rows)
-
 
 def popgym(results: Path) -> str:
     """Median and worst seed by the steps that were taken."""
-    runs: dict[str, dict[str, dict[str, Rows]]] = defaultdict(lambda: defaultdict(dict))
+    runs: dict[str, dict[str, dict[str, Table]]] = defaultdict(lambda: defaultdict(dict))
     for row in read_csv(results / "popgym" / "runs.csv"):
         seeds = runs[row["environment"]][row["entry"]]
         seeds.setdefault(row["seed"], []).append(row)
@@ -95,63 +73,6 @@ def peers(results: Path) -> str:
                 cells += [f"{steps:,.0f}", f"{seconds:.0f}"]
         lines.append([task, f"{target:g}", *cells])
     heading = ["task", "score", "ASM-PPO, steps", "seconds", "RecurrentPPO, steps", "seconds"]
-    return markdown(heading, lines)
-
-
-def readings(results: Path) -> str:
-    """By environment and reading, the last evaluations with their intervals, and the verdicts.
-
-    A verdict on the seeds that choices are made by comes first, then that on the others.
-    """
-    tables = results / "readings" / "tables"
-    scores = {(row["environment"], row["entry"]): row for row in read_csv(tables / "summary.csv")}
-    with (results / "readings" / "study.toml").open("rb") as file:
-        claims = tomllib.load(file)["claims"]
-    verdicts: dict[tuple[str, str], dict[tuple[str, str], str]] = defaultdict(dict)
-    for row in read_csv(tables / "claims.csv"):
-        place = (row["environment"], row["claim"])
-        verdicts[place][row["measure"], row["seeds"]] = row["verdict"]
-    lines = []
-    for (environment, claim), found in sorted(verdicts.items(), key=lambda item: item[0][0]):
-        entries = (claims[claim]["ours"], *claims[claim]["theirs"])
-        ends = (scores[environment, entry] for entry in entries)
-        cells = [
-            "{:.3g} [{:.3g}, {:.3g}]".format(
-                *(float(end[f"final_iqm{of}"]) for of in ("", "_low", "_high"))
-            )
-            for end in ends
-        ]
-        said = [
-            ", ".join(
-                found[measure, seeds]
-                for seeds in ("selection", "confirmation")
-                if (measure, seeds) in found
-            )
-            for measure in ("final", "best", "area")
-        ]
-        lines.append([environment, claims[claim]["label"], *cells, *said])
-    heading = ["", "reading", "ASMPG", "AIS-KL", "AIS-MMD", "last", "best", "area"]
-    return markdown(heading, lines)
-
-
-def readings_held(results: Path) -> str:
-    """In how many of the five environments each reading's claim holds, by measure and seeds."""
-    held: dict[str, dict[tuple[str, str], list[bool]]] = defaultdict(lambda: defaultdict(list))
-    for row in read_csv(results / "readings" / "tables" / "claims.csv"):
-        held[row["label"]][row["measure"], row["seeds"]].append(row["verdict"] == "holds")
-    lines = [
-        [label]
-        + [
-            ", ".join(
-                f"{sum(found[measure, seeds])} of {len(found[measure, seeds])}"
-                for seeds in ("selection", "confirmation")
-                if found[measure, seeds]
-            )
-            for measure in ("final", "best", "area")
-        ]
-        for label, found in held.items()
-    ]
-    heading = ["reading", "last evaluation", "best checkpoint", "area under the curve"]
     return markdown(heading, lines)
 
 
@@ -240,14 +161,17 @@ def classics(name: str, results: Path) -> str:
 
 
 TABLES: dict[str, Callable[[Path], str]] = {
-    "steps-to-90": lambda results: steps_to("90", results),
-    "steps-to-95": lambda results: steps_to("95", results),
+    "steps-to-90": lambda results: study_tables.steps_to("90", results),
+    "steps-to-95": lambda results: study_tables.steps_to("95", results),
     "targets": lambda results: targets.table(results, "asm-ppo-default"),
     "popgym": popgym,
     "peers": peers,
     "updates": updates,
-    "readings": readings,
-    "readings-held": readings_held,
+    "readings": study_tables.readings,
+    "readings-held": study_tables.readings_held,
+    "activations": study_tables.activations,
+    "paper-claims": study_tables.paper_claims,
+    "paper-methods": study_tables.paper_methods,
     "real-actions": real_actions,
     "latent": lambda results: latent(results / "latent"),
     "distil": lambda results: distil(results / "distil"),

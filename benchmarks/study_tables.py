@@ -1,0 +1,151 @@
+"""Tables of README and docs from what studies left: steps to a target, the paper, its readings."""
+
+import math
+import tomllib
+from collections import defaultdict
+from pathlib import Path
+
+from json_results import markdown, read_csv
+
+PAPER = ("asmpg", "ais-kl", "ais-mmd")
+FIXED = ("ais-kl-fixed", "ais-mmd-fixed")
+AFTER = ("asmpg-marginal", "asm-ppo", "gru-ppo", "memoryless-ppo")
+
+
+def thousands(steps: str) -> str:
+    return "never" if math.isinf(float(steps)) else f"{int(float(steps) / 1000 + 0.5)}k"
+
+
+def steps_to(share: str, results: Path) -> str:
+    """Median and worst of the steps to `share` percent, by environment and method."""
+    summary = read_csv(results / "efficiency" / "tables" / "summary.csv")
+    labels = list(dict.fromkeys(row["label"] for row in summary))
+    cells: dict[str, dict[str, str]] = defaultdict(dict)
+    for row in summary:
+        median, worst = (thousands(row[f"steps_to_{share}_{of}"]) for of in ("median", "worst"))
+        reached, seeds = row[f"steps_to_{share}_seeds"], row["seeds"]
+        cell = median if median == worst == "never" else f"{median} / {worst}"
+        some = 0 < int(reached) < int(seeds)
+        cells[row["environment"]][row["label"]] = f"{cell} ({reached})" if some else cell
+    rows = [[name, *(found[label] for label in labels)] for name, found in cells.items()]
+    return markdown(["", *labels], rows)
+
+
+def paper_claims(results: Path) -> str:
+    """By environment, measure and method, the highest of the paper's three in bold.
+
+    Interquartile means of the last evaluations with their intervals, and medians of the best
+    checkpoints, as the paper has them.
+    """
+    rows = _paper(results)
+    lines = []
+    for environment in dict.fromkeys(environment for environment, _ in rows):
+        own = [rows[environment, entry] for entry in (*PAPER, *FIXED)]
+        for label, measure in (("last", "final_iqm"), ("best", "best_median")):
+            highest = max(float(row[measure]) for row in own[: len(PAPER)])
+            cells = []
+            for place, row in enumerate(own):
+                value = float(row[measure])
+                cell = f"{value:.3g}"
+                if place < len(PAPER) and value == highest:
+                    cell = f"**{cell}**"
+                cells.append(cell + _interval(row, "final_iqm") if label == "last" else cell)
+            lines.append([environment, label, *cells])
+    return markdown(["", "", *(row["label"] for row in own)], lines)
+
+
+def paper_methods(results: Path) -> str:
+    """Interquartile means of the last evaluations; over all environments, of normalised ones."""
+    rows = _paper(results)
+    entries = ("asmpg", *AFTER)
+    lines = []
+    for environment in dict.fromkeys(environment for environment, _ in rows):
+        own = [rows[environment, entry] for entry in entries]
+        labels = [f"{row['label']}, {int(row['steps']) // 1000}k steps" for row in own]
+        cells = [f"{float(row['final_iqm']):.3g}{_interval(row, 'final_iqm')}" for row in own]
+        lines.append([environment, *cells])
+    overall = {
+        row["entry"]: row
+        for row in read_csv(results / "paper" / "tables" / "overall.csv")
+        if row["measure"] == "final"
+    }
+    own = [overall[entry] for entry in entries]
+    cells = [f"{float(row['normalised_iqm']):.3f}{_interval(row, 'normalised_iqm')}" for row in own]
+    lines.append(["all, 0 random to 1 optimum", *cells])
+    return markdown(["", *labels], lines)
+
+
+def _paper(results: Path) -> dict[tuple[str, str], dict[str, str]]:
+    summary = read_csv(results / "paper" / "tables" / "summary.csv")
+    return {(row["environment"], row["entry"]): row for row in summary}
+
+
+def _interval(row: dict[str, str], measure: str) -> str:
+    low, high = (float(row[f"{measure}_{end}"]) for end in ("low", "high"))
+    return f" [{low:.3g}, {high:.3g}]"
+
+
+def readings(results: Path) -> str:
+    """By environment and reading, the last evaluations with their intervals, and the verdicts.
+
+    A verdict on the seeds that choices are made by comes first, then that on the others.
+    """
+    tables = results / "readings" / "tables"
+    scores = {(row["environment"], row["entry"]): row for row in read_csv(tables / "summary.csv")}
+    with (results / "readings" / "study.toml").open("rb") as file:
+        claims = tomllib.load(file)["claims"]
+    verdicts: dict[tuple[str, str], dict[tuple[str, str], str]] = defaultdict(dict)
+    for row in read_csv(tables / "claims.csv"):
+        place = (row["environment"], row["claim"])
+        verdicts[place][row["measure"], row["seeds"]] = row["verdict"]
+    lines = []
+    for (environment, claim), found in sorted(verdicts.items(), key=lambda item: item[0][0]):
+        entries = (claims[claim]["ours"], *claims[claim]["theirs"])
+        ends = (scores[environment, entry] for entry in entries)
+        cells = [f"{float(end['final_iqm']):.3g}{_interval(end, 'final_iqm')}" for end in ends]
+        said = [
+            ", ".join(
+                found[measure, seeds]
+                for seeds in ("selection", "confirmation")
+                if (measure, seeds) in found
+            )
+            for measure in ("final", "best", "area")
+        ]
+        lines.append([environment, claims[claim]["label"], *cells, *said])
+    heading = ["", "reading", "ASMPG", "AIS-KL", "AIS-MMD", "last", "best", "area"]
+    return markdown(heading, lines)
+
+
+def activations(results: Path) -> str:
+    """Interquartile means of the last evaluations with either activation, by reading."""
+    tables = results / "readings" / "tables"
+    scores = {(row["environment"], row["entry"]): row for row in read_csv(tables / "summary.csv")}
+    entries = ("asmpg-best", "asmpg-best-relu", "asmpg", "asmpg-relu")
+    lines = []
+    for environment in dict.fromkeys(environment for environment, _ in scores):
+        own = [scores[environment, entry] for entry in entries]
+        cells = [f"{float(row['final_iqm']):.3g}{_interval(row, 'final_iqm')}" for row in own]
+        lines.append([environment, *cells])
+    heading = ["", "default, tanh", "default, ReLU", "as printed, tanh", "as printed, ReLU"]
+    return markdown(heading, lines)
+
+
+def readings_held(results: Path) -> str:
+    """In how many of the five environments each reading's claim holds, by measure and seeds."""
+    held: dict[str, dict[tuple[str, str], list[bool]]] = defaultdict(lambda: defaultdict(list))
+    for row in read_csv(results / "readings" / "tables" / "claims.csv"):
+        held[row["label"]][row["measure"], row["seeds"]].append(row["verdict"] == "holds")
+    lines = [
+        [label]
+        + [
+            ", ".join(
+                f"{sum(found[measure, seeds])} of {len(found[measure, seeds])}"
+                for seeds in ("selection", "confirmation")
+                if found[measure, seeds]
+            )
+            for measure in ("final", "best", "area")
+        ]
+        for label, found in held.items()
+    ]
+    heading = ["reading", "last evaluation", "best checkpoint", "area under the curve"]
+    return markdown(heading, lines)

@@ -45,11 +45,14 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     environment = make(arguments.environment)
+    teacher = method(
+        arguments.policy, estimator="marginal", baseline="leave-one-out", normalise=True
+    )
     rows = []
     learner, done, key = None, 0, jax.random.key(arguments.seed)
     for stage in STAGES:
         key, learn_key, measure_key = jax.random.split(key, 3)
-        learner = learn(environment, arguments.policy, learner, learn_key, steps=stage - done)
+        learner = learn(environment, teacher, learner, learn_key, steps=stage - done)
         done = stage
         estimates = {
             (estimator, baseline): gradients(
@@ -92,14 +95,13 @@ def method(policy: PolicyKind, **options: Any) -> ASMPG:
 
 def learn(
     environment: Environment[Any],
-    policy: PolicyKind,
+    teacher: ASMPG,
     learner: Learner | None,
     key: Key[Array, ""],
     *,
     steps: int,
 ) -> Learner:
     """Continue learning for `steps` steps."""
-    teacher = method(policy, estimator="marginal", baseline="leave-one-out", normalise=True)
     learned = teacher.initialise(Interface.of(environment), key) if learner is None else learner
 
     @eqx.filter_jit

@@ -37,10 +37,11 @@ def paper_claims(results: Path) -> str:
     Interquartile means of the last evaluations with their intervals, and medians of the best
     checkpoints, as the paper has them.
     """
-    rows = _paper(results)
-    lines = []
-    for environment in dict.fromkeys(environment for environment, _ in rows):
-        own = [rows[environment, entry] for entry in (*PAPER, *FIXED)]
+    entries = (*PAPER, *FIXED)
+    lines, labels = [], []
+    for environment, rows in _paper(results).items():
+        own = [rows[entry] for entry in entries]
+        labels = [row["label"] for row in own]
         for label, measure in (("last", "final_iqm"), ("best", "best_median")):
             highest = max(float(row[measure]) for row in own[: len(PAPER)])
             cells = []
@@ -51,16 +52,15 @@ def paper_claims(results: Path) -> str:
                     cell = f"**{cell}**"
                 cells.append(cell + _interval(row, "final_iqm") if label == "last" else cell)
             lines.append([environment, label, *cells])
-    return markdown(["", "", *(row["label"] for row in own)], lines)
+    return markdown(["", "", *labels], lines)
 
 
 def paper_methods(results: Path) -> str:
     """Interquartile means of the last evaluations; over all environments, of normalised ones."""
-    rows = _paper(results)
     entries = ("asmpg", *AFTER)
-    lines = []
-    for environment in dict.fromkeys(environment for environment, _ in rows):
-        own = [rows[environment, entry] for entry in entries]
+    lines, labels = [], []
+    for environment, rows in _paper(results).items():
+        own = [rows[entry] for entry in entries]
         labels = [f"{row['label']}, {int(row['steps']) // 1000}k steps" for row in own]
         cells = [f"{float(row['final_iqm']):.3g}{_interval(row, 'final_iqm')}" for row in own]
         lines.append([environment, *cells])
@@ -75,9 +75,12 @@ def paper_methods(results: Path) -> str:
     return markdown(["", *labels], lines)
 
 
-def _paper(results: Path) -> dict[tuple[str, str], dict[str, str]]:
-    summary = read_csv(results / "paper" / "tables" / "summary.csv")
-    return {(row["environment"], row["entry"]): row for row in summary}
+def _paper(results: Path) -> dict[str, dict[str, dict[str, str]]]:
+    """The rows of its summary, by environment and entry."""
+    found: dict[str, dict[str, dict[str, str]]] = defaultdict(dict)
+    for row in read_csv(results / "paper" / "tables" / "summary.csv"):
+        found[row["environment"]][row["entry"]] = row
+    return found
 
 
 def _interval(row: dict[str, str], measure: str) -> str:

@@ -6,7 +6,8 @@ Adam takes steps of the same length whatever the length of the gradient, so what
 the noise of an estimate is beside its mean: the trace of its covariance over its squared mean, both
 from many batches of ten episodes. Policies are those that `asmpg` has learned after some steps,
 with its default options but for the initial weights; at each, a sum and a mean over steps are
-estimated from the same batches, and the cosine between their means says where the bias points.
+estimated from the same batches, and the cosine between their means says where the bias points
+(it is shown where the means are known well enough).
 `told` is how much the inputs of `nu` say about the next agent state, in nats, if all are alike
 probable; for real observations it is left out.
 """
@@ -25,7 +26,8 @@ from asmpg.interop import Interface
 from asmpg.methods import ASMPG
 from asmpg.policies import ASMPolicy
 from estimators import gradients, learn
-from json_results import markdown, provenance
+from json_results import provenance
+from study_tables import gradient_noise
 
 INITIAL_WEIGHTS = ("uniform", "orthogonal")
 REDUCTIONS = ("episode-sum", "episode-mean")
@@ -43,10 +45,11 @@ def main() -> None:
     for name in arguments.environments:
         for weights in INITIAL_WEIGHTS:
             rows += measure(name, weights, arguments.batches, arguments.seed)
-    print(table(rows))
+    about = {"batches": arguments.batches, "seed": arguments.seed, **provenance()}
+    found = {**about, "rows": rows}
+    print(gradient_noise(found))
     if arguments.json:
-        about = {"batches": arguments.batches, "seed": arguments.seed, **provenance()}
-        arguments.json.write_text(json.dumps({**about, "rows": rows}, indent=1) + "\n")
+        arguments.json.write_text(json.dumps(found, indent=1) + "\n")
 
 
 def measure(name: str, weights: Any, batches: int, seed: int) -> list[dict[str, Any]]:
@@ -103,26 +106,6 @@ def told(policy: ASMPolicy) -> float | None:
         return None
     nu = np.exp(np.asarray(policy.tabulate().log_nu[0], np.float64))
     return float((nu * (np.log(nu) - np.log(nu.mean(axis=0)))).sum(axis=1).mean())
-
-
-def shown(value: float | None, otherwise: str) -> str:
-    return otherwise if value is None else f"{value:.2g}"
-
-
-def table(rows: list[dict[str, Any]]) -> str:
-    heading = ["", "initial weights", "steps learned", "sum", "mean", "cosine", "told"]
-    lines = [
-        [
-            row["environment"],
-            row["initial_weights"],
-            f"{row['steps']:,}",
-            *(shown(row[reduction], "all noise") for reduction in REDUCTIONS),
-            shown(row["cosine"], ""),
-            shown(row["told"], ""),
-        ]
-        for row in rows
-    ]
-    return markdown(heading, lines)
 
 
 if __name__ == "__main__":

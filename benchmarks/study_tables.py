@@ -4,6 +4,7 @@ import math
 import tomllib
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 from json_results import markdown, read_csv
 
@@ -130,6 +131,27 @@ def activations(results: Path) -> str:
         cells = [f"{float(row['final_iqm']):.3g}{_interval(row, 'final_iqm')}" for row in own]
         lines.append([environment, *cells])
     heading = ["", "default, tanh", "default, ReLU", "as printed, tanh", "as printed, ReLU"]
+    return markdown(heading, lines)
+
+
+def gradient_noise(found: dict[str, Any]) -> str:
+    """What benchmarks/step_reduction.py measured."""
+    reductions = ("episode-sum", "episode-mean")
+    lines = []
+    for row in found["rows"]:
+        noises = [row[reduction] for reduction in reductions]
+        known = all(noise is not None and noise < found["batches"] / 4 for noise in noises)
+        lines.append(
+            [
+                row["environment"],
+                row["initial_weights"],
+                f"{row['steps']:,}",
+                *("all noise" if noise is None else f"{noise:.3g}" for noise in noises),
+                f"{min(row['cosine'], 1):.2f}" if known and row["cosine"] is not None else "",
+                "" if row["told"] is None else f"{row['told']:.2g}",
+            ]
+        )
+    heading = ["", "initial weights", "steps learned", "noise, sum", "mean", "cosine", "told, nats"]
     return markdown(heading, lines)
 
 

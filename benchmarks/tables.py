@@ -169,6 +169,9 @@ TABLES: dict[str, Callable[[Path], str]] = {
     "updates": updates,
     "readings": study_tables.readings,
     "readings-held": study_tables.readings_held,
+    "gradient-noise": lambda results: study_tables.gradient_noise(
+        json.loads((results / "readings" / "step-reduction.json").read_text())
+    ),
     "activations": study_tables.activations,
     "paper-claims": study_tables.paper_claims,
     "paper-methods": study_tables.paper_methods,

@@ -20,6 +20,7 @@ from asmpg.methods.ppo import ASMPPO, GRUPPO, MemorylessPPO, MinGRUPPO
 from asmpg.policies import FilteredPolicy, WindowPolicy
 from asmpg.runs import RunConfig
 from asmpg.training import build_program, start_seed
+from compiled_environments import Aim
 from learning import improve, initialise, open_compiled
 from quick import long
 
@@ -294,6 +295,19 @@ def test_the_entropy_bonus_fades(played):
 
     np.testing.assert_allclose(learned(5.0, 1.0), learned(0.0, 1.0), atol=1e-6)
     assert np.abs(learned(5.0, 0.0) - learned(0.0, 0.0)).max() > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("environment", "options", "rate"),
+    [
+        (Aim("parts"), {}, ASMPPO.by_observations["learning_rate"][0]),
+        (Aim("parts"), {"counts": True}, 2e-3),
+        (Aim("real"), {}, 3e-3),
+        (Aim("real"), {"learning_rate": 0.1}, 0.1),
+    ],
+)
+def test_networks_of_counts_and_of_real_actions_learn_quicker(environment, options, rate):
+    assert ASMPPO(**options).settled(Interface.of(environment)).learning_rate == rate
 
 
 @pytest.mark.parametrize(("name", "place"), [long("TMaze", 0), ("VelocityOnlyCartPole", 1)])

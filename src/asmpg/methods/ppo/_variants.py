@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 from jaxtyping import Array, Key
 
 from asmpg._support.checks import MOST_STATES, MOST_WIDTH, check_integer, check_number, check_one_of
-from asmpg.environments import Discrete
+from asmpg.environments import Box, Discrete
 from asmpg.interop import Interface
 from asmpg.methods._kernels import KernelFactory, PolicyKind, check_kernels, kernel_maker
 from asmpg.methods._method import given, structure
@@ -30,6 +30,9 @@ ActBy = Literal["sampling", "filtering"]
 _MANY_STATES, _FEW_STATES = 32, 8
 #: Of networks, with counts: theirs has nearly everything to learn.
 _COUNTS_LEARNING_RATE = 2e-3
+#: Of networks, where actions are real: what to do changes smoothly with what is seen, and a table
+#: of agent states has little to say on it.
+_REAL_ACTIONS_LEARNING_RATE = 3e-3
 _STATES_PER_GROUP = 8
 _REAL_WINDOW = 32
 _SHORTEST_HOLD, _LONGEST_HOLD = 100.0, 1000.0
@@ -89,10 +92,17 @@ class ASMPPO(PPO):
         check_one_of("filter", self.filter, typing.get_args(FilterKind))
 
     def defaults(self, interface: Interface) -> dict[str, Number]:
-        """`hold` is as long as an episode may last, within bounds; counts are learned quicker."""
+        """`hold` is as long as an episode may last, within bounds.
+
+        Networks of counts, and of real actions, learn quicker.
+        """
         hold = min(max(float(interface.max_steps), _SHORTEST_HOLD), _LONGEST_HOLD)
         chosen = {**super().defaults(interface), "hold": hold}
-        return chosen | ({"learning_rate": _COUNTS_LEARNING_RATE} if self.counts else {})
+        if self.counts:
+            chosen["learning_rate"] = _COUNTS_LEARNING_RATE
+        elif isinstance(interface.action_space, Box):
+            chosen["learning_rate"] = _REAL_ACTIONS_LEARNING_RATE
+        return chosen
 
     def default_critic(self, interface: Interface) -> CriticKind:
         """`"latent"` in compiled environments, unless their latent states are too large."""

@@ -17,9 +17,10 @@ from pathlib import Path
 
 import numpy as np
 
-from json_results import Row, file_of, grouped, provenance, read_rows, write_rows
+from json_results import Row, file_of, provenance, write_rows
+from study_tables import PAPER, machine_constants
 
-METHODS = ("asmpg", "ais-kl", "ais-mmd")
+METHODS = PAPER
 STEPS, SEEDS = 1_000_000, 10
 
 
@@ -43,7 +44,7 @@ def main() -> None:
             ]
             for done in concurrent.futures.as_completed(running):
                 done.result()
-    show(read_rows(arguments.out))
+    print(machine_constants(arguments.out))
 
 
 def _take_a_core() -> None:
@@ -94,22 +95,6 @@ def measure(draw: int, method: str, steps: int, out: Path) -> None:
         if row["steps"] >= steps
     ]
     write_rows(file_of(out, draw, method), rows)
-
-
-def show(rows: list[Row]) -> None:
-    """The median of each method by draw, and in how many draws ASMPG's is the highest."""
-    ahead, draws = 0, grouped(rows, "draw")
-    for (draw,), own in draws.items():
-        medians = {
-            method: float(np.median([row["undiscounted_return"] for row in group]))
-            for (method,), group in grouped(own, "method").items()
-        }
-        if len(medians) == len(METHODS):
-            ahead += max(medians, key=medians.__getitem__) == "asmpg"
-        numbers = ", ".join(f"{name} {value}" for name, value in constants(draw).items())
-        scores = ", ".join(f"{name} {value:.1f}" for name, value in medians.items())
-        print(f"draw {draw}: {scores} ({numbers})")
-    print(f"ASMPG has the highest median in {ahead} of {len(draws)} draws")
 
 
 if __name__ == "__main__":

@@ -6,10 +6,22 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from json_results import markdown, read_csv
+from json_results import grouped, markdown, median, read_csv, read_rows
 
 PAPER = ("asmpg", "ais-kl", "ais-mmd")
 FIXED = ("ais-kl-fixed", "ais-mmd-fixed")
+#: What wear does in MachineRepair, and what to wear.
+MACHINE_CONSTANTS = (
+    "degrade_base",
+    "degrade_wear",
+    "stay_base",
+    "stay_wear",
+    "repair_base",
+    "repair_wear",
+    "wear_healthy",
+    "wear_degraded",
+    "wear_removed",
+)
 AFTER = ("asmpg-marginal", "asm-ppo", "gru-ppo", "memoryless-ppo")
 
 
@@ -153,6 +165,19 @@ def gradient_noise(found: dict[str, Any]) -> str:
         )
     heading = ["", "initial weights", "steps learned", "noise, sum", "mean", "cosine", "told, nats"]
     return markdown(heading, lines)
+
+
+def machine_constants(folder: Path) -> str:
+    """What benchmarks/machine_constants.py left: medians of the last evaluations, by draw."""
+    lines = []
+    for (draw,), rows in grouped(read_rows(folder), "draw").items():
+        methods = {name: same for (name,), same in grouped(rows, "method").items()}
+        scores = [
+            median([row["undiscounted_return"] for row in methods.get(name, [])]) for name in PAPER
+        ]
+        constants = [f"{rows[0][name]:g}" for name in MACHINE_CONSTANTS]
+        lines.append([str(draw), *constants, *scores])
+    return markdown(["draw", *MACHINE_CONSTANTS, "ASMPG", "AIS-KL", "AIS-MMD"], lines)
 
 
 def readings_held(results: Path) -> str:

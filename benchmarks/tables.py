@@ -172,6 +172,9 @@ TABLES: dict[str, Callable[[Path], str]] = {
     "gradient-noise": lambda results: study_tables.gradient_noise(
         json.loads((results / "readings" / "step-reduction.json").read_text())
     ),
+    "machine-constants": lambda results: study_tables.machine_constants(
+        results / "readings" / "machine-constants"
+    ),
     "activations": study_tables.activations,
     "paper-claims": study_tables.paper_claims,
     "paper-methods": study_tables.paper_methods,

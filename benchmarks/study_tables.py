@@ -1,6 +1,8 @@
 """Tables of README and docs from what studies left: steps to a target, the paper, its readings."""
 
+import json
 import math
+import statistics
 import tomllib
 from collections import defaultdict
 from pathlib import Path
@@ -86,6 +88,32 @@ def paper_methods(results: Path) -> str:
     cells = [f"{float(row['normalised_iqm']):.3f}{_interval(row, 'normalised_iqm')}" for row in own]
     lines.append(["all, 0 random to 1 optimum", *cells])
     return markdown(["", *labels], lines)
+
+
+def costs(results: Path) -> str:
+    """What 100,000 runs of the paper's study would take, from the seconds of its jobs."""
+    runs = {row["entry"]: row for rows in _paper(results).values() for row in rows.values()}
+    seconds: dict[str, dict[str, float]] = defaultdict(dict)
+    for path in sorted((results / "paper" / "sessions").glob("*.json")):
+        for name, job in json.loads(path.read_text())["jobs"].items():
+            if job["status"] == "finished":
+                environment, entry = name.split("/")[:2]
+                seconds[entry][environment] = job["seconds"] / int(runs[entry]["seeds"])
+    lines = []
+    for entry, found in sorted(seconds.items(), key=lambda item: sum(item[1].values())):
+        each = statistics.fmean(found.values())
+        hours = each * 100_000 / 3600
+        cells = [f"{each:.1f}", f"{hours:.0f}", f"{hours / 1000:.2f}", f"${hours * 0.04:.0f}"]
+        lines.append([runs[entry]["label"], f"{int(runs[entry]['steps']):,}", *cells])
+    heading = [
+        "",
+        "steps of a run",
+        "core-seconds a run",
+        "core-hours for 100,000",
+        "hours on 1000 cores",
+        "at $0.04 a core-hour",
+    ]
+    return markdown(heading, lines)
 
 
 def _paper(results: Path) -> dict[str, dict[str, dict[str, str]]]:

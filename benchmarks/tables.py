@@ -106,6 +106,18 @@ def updates(results: Path) -> str:
     return markdown(heading, lines)
 
 
+def host(results: Path) -> str:
+    """What `python benchmarks/host.py` printed."""
+    found = json.loads((results / "speed" / "host-cpu.json").read_text())
+    lines = [
+        [label, f"{row['steps_per_second']:,}", f"{row['steps_per_cpu_second']:,}"]
+        for label, row in found["training"].items()
+    ]
+    alone = found["environment_alone_steps_per_second"]
+    lines.append(["the environment alone", f"{alone:,}", ""])
+    return markdown(["", "steps per second", "per second of processor time"], lines)
+
+
 def latent(folder: Path) -> str:
     """A row for each task: the median, the worst and the best seed with either critic."""
     critics = ("history", "latent")
@@ -176,6 +188,8 @@ TABLES: dict[str, Callable[[Path], str]] = {
         results / "readings" / "machine-constants"
     ),
     "activations": study_tables.activations,
+    "costs": study_tables.costs,
+    "host": host,
     "paper-claims": study_tables.paper_claims,
     "paper-methods": study_tables.paper_methods,
     "real-actions": real_actions,

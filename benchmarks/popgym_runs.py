@@ -3,10 +3,11 @@
     python benchmarks/popgym_runs.py FOLDER [FOLDER ...]
 
 Each FOLDER is one that `asmpg study` left, of `popgym` or of benchmarks/popgym*.toml. Unfinished
-runs are added as far as they got.
+runs are added as far as they got. Studies with tasks on the host import popgym, which must be installed.
 """
 
 import argparse
+import importlib
 from pathlib import Path
 
 import tables
@@ -22,6 +23,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Add evaluations to results/popgym/runs.csv.")
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
     arguments = parser.parse_args()
+    importlib.import_module("popgym")
     found = {
         (row["environment"], row["entry"], row["seed"], row["due"]): row for row in read_csv(RUNS)
     }

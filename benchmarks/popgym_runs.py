@@ -3,7 +3,7 @@
     python benchmarks/popgym_runs.py FOLDER [FOLDER ...]
 
 Each FOLDER is one that `asmpg study` left, of `popgym` or of benchmarks/popgym*.toml. Unfinished
-runs are added as far as they got. Studies with tasks on the host import popgym, which must be installed.
+runs are added as far as they got. POPGym must be installed: studies of it import it.
 """
 
 import argparse

@@ -1,0 +1,73 @@
+"""What benchmarks work out for themselves, on numbers whose answer is known."""
+
+import importlib
+import math
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+
+from asmpg.policies import KernelTables
+from asmpg.studies import load_study
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture
+def benchmark_named(monkeypatch):
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    return importlib.import_module
+
+
+class Tabulated:
+    """A policy that is asked for its tables alone: `nu` from two states and two observations."""
+
+    tabulates = True
+
+    def __init__(self, start, update):
+        self.tables = KernelTables.from_probabilities(
+            start=start, update=update, control=[[1], [1]]
+        )
+
+    def tabulate(self):
+        return self.tables
+
+
+class TestNoiseOfGradients:
+    def test_noise_is_that_of_the_samples(self, benchmark_named):
+        """Of 5,000 samples with a squared mean of 25 and variances of 4 and 9; 5 % are allowed."""
+        noise_to_signal = benchmark_named("step_reduction").noise_to_signal
+        samples = np.random.default_rng(0).normal([3.0, 4.0], [2.0, 3.0], (5_000, 2))
+        assert noise_to_signal(samples) == pytest.approx(13 / 25, rel=0.05)
+        assert noise_to_signal(np.asarray([[1.0], [-1.0]])) is None
+
+    def test_the_cosine_is_that_between_the_means(self, benchmark_named):
+        cosine = benchmark_named("step_reduction").cosine
+        one, other = np.tile([1.0, 0.0], (10, 1)), np.tile([2.0, 2.0], (10, 1))
+        assert cosine(one, other) == pytest.approx(math.sqrt(0.5))
+        assert cosine(one, -one) == pytest.approx(-1)
+        assert cosine(one, np.zeros((10, 2))) is None
+
+    def test_a_kernel_that_copies_is_told_all_and_one_that_ignores_nothing(self, benchmark_named):
+        told = benchmark_named("step_reduction").told
+        sure = 1e-12
+        copies = np.asarray([[1 - sure, sure], [sure, 1 - sure]])
+        told_all = Tabulated(copies, np.broadcast_to(copies, (2, 1, 2, 2)))
+        told_nothing = Tabulated(np.full((2, 2), 0.5), np.full((2, 1, 2, 2), 0.5))
+        with jax.enable_x64(True):
+            assert told(told_all) == pytest.approx(math.log(2), rel=1e-4)
+            assert told(told_nothing) == pytest.approx(0, abs=1e-6)
+
+
+def test_a_later_part_of_the_readings_takes_the_place_of_an_earlier_one(benchmark_named, tmp_path):
+    readings = benchmark_named("readings")
+    parts = []
+    for number, entries in enumerate((("asmpg", "ais-kl"), ("asmpg",))):
+        part = tmp_path / str(number)
+        (part / "tables").mkdir(parents=True)
+        lines = ["environment,entry,seed", *(f"CheeseMaze,{name},{number}" for name in entries)]
+        (part / "tables" / "results.csv").write_text("\n".join(lines) + "\n")
+        parts.append(part)
+    rows = readings.joined(load_study("readings"), parts, "results")
+    assert [(row["entry"], row["seed"]) for row in rows] == [("asmpg", "1"), ("ais-kl", "0")]

@@ -302,7 +302,7 @@ def test_the_entropy_bonus_fades(played):
     [
         (Aim("parts"), {}, ASMPPO.by_observations["learning_rate"][0]),
         (Aim("parts"), {"counts": True}, 2e-3),
-        (Aim("real"), {}, 3e-3),
+        (Aim("real"), {}, 1e-3),
         (Aim("real"), {"learning_rate": 0.1}, 0.1),
     ],
 )

@@ -32,7 +32,7 @@ _MANY_STATES, _FEW_STATES = 32, 8
 _COUNTS_LEARNING_RATE = 2e-3
 #: Of networks, where actions are real: what to do changes smoothly with what is seen, and a table
 #: of agent states has little to say on it.
-_REAL_ACTIONS_LEARNING_RATE = 3e-3
+_REAL_ACTIONS_LEARNING_RATE = 1e-3
 _STATES_PER_GROUP = 8
 _REAL_WINDOW = 32
 _SHORTEST_HOLD, _LONGEST_HOLD = 100.0, 1000.0

@@ -300,10 +300,10 @@ def test_the_entropy_bonus_fades(played):
 @pytest.mark.parametrize(
     ("environment", "options", "rate"),
     [
-        (Aim("parts"), {}, ASMPPO.by_observations["learning_rate"][0]),
-        (Aim("parts"), {"counts": True}, 2e-3),
-        (Aim("real"), {}, 1e-3),
-        (Aim("real"), {"learning_rate": 0.1}, 0.1),
+        (Aim(kind="parts"), {}, ASMPPO.by_observations["learning_rate"][0]),
+        (Aim(kind="parts"), {"counts": True}, 2e-3),
+        (Aim(kind="real"), {}, 1e-3),
+        (Aim(kind="real"), {"learning_rate": 0.1}, 0.1),
     ],
 )
 def test_networks_of_counts_and_of_real_actions_learn_quicker(environment, options, rate):

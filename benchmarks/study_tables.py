@@ -12,6 +12,7 @@ from json_results import grouped, markdown, median, read_csv, read_rows
 
 PAPER = ("asmpg", "ais-kl", "ais-mmd")
 FIXED = ("ais-kl-fixed", "ais-mmd-fixed")
+AFTER = ("asmpg-marginal", "asm-ppo", "gru-ppo", "memoryless-ppo")
 #: What wear does in MachineRepair, and what to wear.
 MACHINE_CONSTANTS = (
     "degrade_base",
@@ -24,7 +25,6 @@ MACHINE_CONSTANTS = (
     "wear_degraded",
     "wear_removed",
 )
-AFTER = ("asmpg-marginal", "asm-ppo", "gru-ppo", "memoryless-ppo")
 
 
 def thousands(steps: str) -> str:
@@ -134,12 +134,11 @@ def readings(results: Path) -> str:
 
     A verdict on the seeds that choices are made by comes first, then that on the others.
     """
-    tables = results / "readings" / "tables"
-    scores = {(row["environment"], row["entry"]): row for row in read_csv(tables / "summary.csv")}
+    scores = _scores(results)
     with (results / "readings" / "study.toml").open("rb") as file:
         claims = tomllib.load(file)["claims"]
     verdicts: dict[tuple[str, str], dict[tuple[str, str], str]] = defaultdict(dict)
-    for row in read_csv(tables / "claims.csv"):
+    for row in read_csv(results / "readings" / "tables" / "claims.csv"):
         place = (row["environment"], row["claim"])
         verdicts[place][row["measure"], row["seeds"]] = row["verdict"]
     lines = []
@@ -162,8 +161,7 @@ def readings(results: Path) -> str:
 
 def activations(results: Path) -> str:
     """Interquartile means of the last evaluations with either activation, by reading."""
-    tables = results / "readings" / "tables"
-    scores = {(row["environment"], row["entry"]): row for row in read_csv(tables / "summary.csv")}
+    scores = _scores(results)
     entries = ("asmpg-best", "asmpg-best-relu", "asmpg", "asmpg-relu")
     lines = []
     for environment in dict.fromkeys(environment for environment, _ in scores):
@@ -172,6 +170,12 @@ def activations(results: Path) -> str:
         lines.append([environment, *cells])
     heading = ["", "default, tanh", "default, ReLU", "as printed, tanh", "as printed, ReLU"]
     return markdown(heading, lines)
+
+
+def _scores(results: Path) -> dict[tuple[str, str], dict[str, str]]:
+    """The summary of the readings, by environment and entry."""
+    summary = read_csv(results / "readings" / "tables" / "summary.csv")
+    return {(row["environment"], row["entry"]): row for row in summary}
 
 
 def gradient_noise(found: dict[str, Any]) -> str:

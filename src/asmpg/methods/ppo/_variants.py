@@ -30,8 +30,7 @@ ActBy = Literal["sampling", "filtering"]
 _MANY_STATES, _FEW_STATES = 32, 8
 #: Of networks, with counts: theirs has nearly everything to learn.
 _COUNTS_LEARNING_RATE = 2e-3
-#: Of networks, where actions are real: what to do changes smoothly with what is seen, and a table
-#: of agent states has little to say on it.
+#: Of networks, where actions are real.
 _REAL_ACTIONS_LEARNING_RATE = 1e-3
 _STATES_PER_GROUP = 8
 _REAL_WINDOW = 32

@@ -13,18 +13,6 @@ from json_results import grouped, markdown, median, read_csv, read_rows
 PAPER = ("asmpg", "ais-kl", "ais-mmd")
 FIXED = ("ais-kl-fixed", "ais-mmd-fixed")
 AFTER = ("asmpg-marginal", "asm-ppo", "gru-ppo", "memoryless-ppo")
-#: What wear does in MachineRepair, and what to wear.
-MACHINE_CONSTANTS = (
-    "degrade_base",
-    "degrade_wear",
-    "stay_base",
-    "stay_wear",
-    "repair_base",
-    "repair_wear",
-    "wear_healthy",
-    "wear_degraded",
-    "wear_removed",
-)
 
 
 def thousands(steps: str) -> str:
@@ -199,17 +187,24 @@ def gradient_noise(found: dict[str, Any]) -> str:
     return markdown(heading, lines)
 
 
-def machine_constants(folder: Path) -> str:
-    """What benchmarks/machine_constants.py left: medians of the last evaluations, by draw."""
-    lines = []
-    for (draw,), rows in grouped(read_rows(folder), "draw").items():
+def constants_table(folder: Path, environment: str) -> str:
+    """What benchmarks/constants.py left: medians of the last evaluations, by draw."""
+    own = [row for row in read_rows(folder) if row["environment"] == environment]
+    lines, heading = [], []
+    for (draw,), rows in grouped(own, "draw").items():
         methods = {name: same for (name,), same in grouped(rows, "method").items()}
         scores = [
             median([row["undiscounted_return"] for row in methods.get(name, [])]) for name in PAPER
         ]
-        constants = [f"{rows[0][name]:g}" for name in MACHINE_CONSTANTS]
-        lines.append([str(draw), *constants, *scores])
-    return markdown(["draw", *MACHINE_CONSTANTS, "ASMPG", "AIS-KL", "AIS-MMD"], lines)
+        drawn: dict[str, Any] = rows[0]["constants"]
+        lines.append([str(draw), *map(_constant, drawn.values()), *scores])
+        heading = ["draw", *drawn, "ASMPG", "AIS-KL", "AIS-MMD"]
+    return markdown(heading, lines)
+
+
+def _constant(value: float | list[float]) -> str:
+    """Of doses, those of the mild and the aggressive one."""
+    return " / ".join(f"{part:g}" for part in (value[1:] if isinstance(value, list) else [value]))
 
 
 def readings_held(results: Path) -> str:

@@ -184,8 +184,11 @@ TABLES: dict[str, Callable[[Path], str]] = {
     "gradient-noise": lambda results: study_tables.gradient_noise(
         json.loads((results / "readings" / "step-reduction.json").read_text())
     ),
-    "machine-constants": lambda results: study_tables.machine_constants(
-        results / "readings" / "machine-constants"
+    "machine-constants": lambda results: study_tables.constants_table(
+        results / "readings" / "constants", "MachineRepair"
+    ),
+    "healthcare-constants": lambda results: study_tables.constants_table(
+        results / "readings" / "constants", "HealthcareTreatment"
     ),
     "activations": study_tables.activations,
     "costs": study_tables.costs,

@@ -3,7 +3,8 @@
     python benchmarks/search_tasks.py
 
 prints the yardsticks that `low` and `high` were taken from, in some minutes. RepeatPrevious has
-known ones; `low` of the cart-pole is about what `memoryless-ppo` reaches (search.py, one seed).
+known ones; `low` of the cart-pole is about what `memoryless-ppo` reaches (search.py, one seed), and
+0 where velocities are seen: that takes little memory, and is there to be kept once it is learned.
 """
 
 import dataclasses
@@ -182,6 +183,34 @@ SEARCH_TASKS: dict[str, Task] = {
     ),
     "cart-pole-exact": Task(
         NoisyPositionCartPole, {"noise": 0.0}, 60_000, "undiscounted_return", low=50.0, high=200.0
+    ),
+    "cart-pole-velocities": Task(
+        "VelocityOnlyCartPole",
+        {
+            "gravity": 8.5,
+            "cart_mass": 1.2,
+            "pole_mass": 0.08,
+            "half_length": 0.55,
+            "position_limit": 2.5,
+            "start_range": 0.04,
+        },
+        150_000,
+        "undiscounted_return",
+        low=0.0,
+        high=200.0,
+    ),
+    "cart-pole-velocities-wide": Task(
+        "VelocityOnlyCartPole",
+        {
+            "gravity": 9.0,
+            "cart_mass": 1.1,
+            "pole_mass": 0.09,
+            "position_limit": 2.8,
+        },
+        150_000,
+        "undiscounted_return",
+        low=0.0,
+        high=200.0,
     ),
     "healthcare-milder": Task(
         "HealthcareTreatment", _HEALTHCARE, 100_000, "discounted_return", low=14.4, high=34.6

@@ -97,9 +97,9 @@ def figures(results: Results, summary: Summary) -> list[StudyFigure]:
                 "claims",
                 "Where the claims hold",
                 "A row for each claim and a panel for each measure, which is the same one for all "
-                "methods, on all seeds. A claim holds where ours is higher than each of theirs, and "
-                "fails where it is lower than one of them, by the 95 % bootstrap interval of the "
-                "difference of interquartile means.",
+                "methods, on all seeds. A claim holds where ours is higher than each of theirs, "
+                "and fails where it is lower than one of them, by the 95 % bootstrap interval of "
+                "the difference of interquartile means.",
                 lambda columns: draw_claims(results, columns),
             ),
         )

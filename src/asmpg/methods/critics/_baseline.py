@@ -34,7 +34,7 @@ class BaselineCritic(eqx.Module):
         self, remembered: Float[Array, "T N m"], episodes: Experience
     ) -> Float[Array, "T N"]:
         """The return to go that is expected at each step, before `(S_t, A_t)` is drawn."""
-        return self.scale.centre + self.scale.spread * self._raw(self.value, remembered, episodes)
+        return self.scale.returns(self._raw(self.value, remembered, episodes))
 
     def fitted(
         self,

@@ -21,7 +21,7 @@ class ReturnScale(eqx.Module):
 
     @classmethod
     def unknown(cls) -> "ReturnScale":
-        """Before the first target: centre 0, spread 1."""
+        """Before the first target: centre 0, spread 1, and a critic that says nothing."""
         return cls(jnp.zeros(()), jnp.zeros(()), jnp.zeros(()))
 
     def updated(
@@ -53,6 +53,10 @@ class ReturnScale(eqx.Module):
         square = self.square / jnp.maximum(self.weight, 1e-8)
         variance = jnp.maximum(square - self.centre**2, 1e-4 * square + 1e-12)
         return jnp.where(self.weight > 0, jnp.sqrt(variance), 1.0)
+
+    def returns(self, values: Float[Array, "*batch"]) -> Float[Array, "*batch"]:
+        """What a critic says, in units of the rewards; 0 before their size is known."""
+        return jnp.where(self.weight > 0, self.centre + self.spread * values, 0.0)
 
 
 class MemoryValue(eqx.Module):
@@ -96,14 +100,15 @@ class MemoryValue(eqx.Module):
 
 
 def rescale_output(layers: Layers, before: ReturnScale, after: ReturnScale) -> Layers:
-    """Layers whose output means the same in units of another scale.
+    """Layers whose output means the same in units of another scale, if `before` is known.
 
     This is PopArt (van Hasselt et al., 2016): the last layer takes up the change of units.
     """
     *inner, last = layers
     assert last.bias is not None
-    factor = before.spread / after.spread
-    shift = (before.centre - after.centre) / after.spread
+    known = before.weight > 0
+    factor = jnp.where(known, before.spread / after.spread, 1.0)
+    shift = jnp.where(known, (before.centre - after.centre) / after.spread, 0.0)
     return (
         *inner,
         eqx.tree_at(

@@ -23,16 +23,20 @@ class Batch(eqx.Module):
     #: `log p(a_t)` under the policy that played.
     log_probability: Float[Array, "T N"]
     advantages: Float[Array, "T N"]
+    #: Their standard deviation, before they were divided by it.
+    spread: Float[Array, ""]
     #: What the critic is to say, in units of the scale.
     targets: Float[Array, "T N"]
 
     def environments(self, chosen: Int[Array, " M"]) -> "Batch":
         """The part of some of the environments."""
-        rows = (self.log_probability, self.advantages, self.targets)
         return Batch(
             self.experience.environments(chosen),
             self.critic_memory[chosen],
-            *(leaf[:, chosen] for leaf in rows),
+            self.log_probability[:, chosen],
+            self.advantages[:, chosen],
+            self.spread,
+            self.targets[:, chosen],
         )
 
 
@@ -169,7 +173,10 @@ def mean_over_steps(values: Float[Array, "T N"], valid: Bool[Array, "T N"]) -> F
     return jnp.sum(jnp.where(valid, values, 0.0)) / jnp.maximum(valid.sum(), 1)
 
 
-def standardised(advantages: Float[Array, "T N"], valid: Bool[Array, "T N"]) -> Float[Array, "T N"]:
-    """Mean 0 and standard deviation 1 over the steps that were played."""
+def standardised(
+    advantages: Float[Array, "T N"], valid: Bool[Array, "T N"]
+) -> tuple[Float[Array, "T N"], Float[Array, ""]]:
+    """Mean 0 and standard deviation 1 over the steps that were played; what it was before."""
     centred = advantages - mean_over_steps(advantages, valid)
-    return centred / (jnp.sqrt(mean_over_steps(jnp.square(centred), valid)) + 1e-8)
+    spread = jnp.sqrt(mean_over_steps(jnp.square(centred), valid))
+    return centred / (spread + 1e-8), spread

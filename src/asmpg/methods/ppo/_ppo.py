@@ -48,6 +48,8 @@ _OBSERVATION_SCALE = 0.5
 #: Observations that may be larger are normalised, unless told otherwise.
 _LARGE = 10.0
 _ADAM_EPS = 1e-5
+#: What is left after an update of the largest spread of advantages that was seen: half after 140.
+_SPREAD_KEPT = 0.995
 
 
 class PPOLearner(eqx.Module):
@@ -59,6 +61,8 @@ class PPOLearner(eqx.Module):
     scale: ReturnScale
     critic_memory: Float[Array, "N d"]
     updates: Int[Array, ""]
+    #: The largest standard deviation of advantages; it is forgotten slowly.
+    largest_spread: Float[Array, ""]
 
     @property
     def policy(self) -> HistoryPolicy:
@@ -87,6 +91,10 @@ class PPO(Method[PPOLearner]):
     done, or not at all if `decay` is `None`. What has been learned is the average of the policies
     after each update, the weight of the newest being `(1 + averaging) / (updates + averaging)`
     (Shamir and Zhang, 2013), or the newest alone if `averaging` is `None`.
+
+    Advantages are standardised. In a task that is solved they are little more than the critic's
+    errors, and would still move the policy as far: where their standard deviation is below
+    `advantage_floor` of the largest of late, the policy's rates fall in proportion.
 
     The `critic` is a recurrent network (`"gru"`), a network on the policy's own memory
     (`"memory"`), or a recurrent one that reads that as well (`"both"`); `"history"` is `"both"`
@@ -135,6 +143,7 @@ class PPO(Method[PPOLearner]):
     averaging: float | None = 8.0
     entropy_coefficient: float = 0.003
     target_kl: float | None = None
+    advantage_floor: float = 0.05
     critic: CriticKind | CriticFactory = structure("auto")
     latent: str = structure("latent")
     critic_width: int = structure(64)
@@ -146,7 +155,14 @@ class PPO(Method[PPOLearner]):
     normalise_observations: bool | None = structure(None)
 
     def __check_init__(self):
-        for name in ("discount", "gae_lambda", "value_lambda", "adam_b2", "return_scale_decay"):
+        for name in (
+            "discount",
+            "gae_lambda",
+            "value_lambda",
+            "adam_b2",
+            "advantage_floor",
+            "return_scale_decay",
+        ):
             if getattr(self, name) is not None:
                 check_number(name, getattr(self, name), low=0, high=1)
         for name in ("num_environments", "rollout_steps", "epochs"):
@@ -221,6 +237,7 @@ class PPO(Method[PPOLearner]):
             ReturnScale.unknown(),
             critic.start(self.num_environments),
             jnp.zeros((), jnp.int32),
+            jnp.zeros(()),
         )
 
     def continued(self, fresh: PPOLearner, earlier: PPOLearner) -> PPOLearner:
@@ -262,12 +279,13 @@ class PPO(Method[PPOLearner]):
     ) -> tuple[PPOLearner, Metrics]:
         """Learn from rollouts that `learner.policy` played."""
         batch, scale, critic_memory = self._evaluate(learner, experience)
+        largest = jnp.maximum(_SPREAD_KEPT * learner.largest_spread, batch.spread)
         trained = eqx.tree_at(
             lambda trained: trained.critic,
             learner.trained,
             learner.critic.rescaled(learner.scale, scale),
         )
-        rate = self._rate(progress)
+        rate = self._rate(progress) * self._certainty(batch.spread, largest)
         trained, metrics = self._passes(progress=progress).run(trained, batch, key, rate=rate)
         updates = learner.updates + 1
         average = self._averaged(learner.average, trained.policy, updates)
@@ -276,7 +294,7 @@ class PPO(Method[PPOLearner]):
         )
         critic = trained.critic.having_seen(experience)
         trained = eqx.tree_at(lambda part: (part.policy, part.critic), trained, (policy, critic))
-        return PPOLearner(trained, average, scale, critic_memory, updates), metrics
+        return PPOLearner(trained, average, scale, critic_memory, updates, largest), metrics
 
     def encoding(self, interface: Interface) -> Encoding:
         """How the networks are shown the observations and actions of an environment."""
@@ -334,8 +352,7 @@ class PPO(Method[PPOLearner]):
         """What the policy and the critic that were there say of the experience."""
         distributions = distributions_along(learner.policy, experience)
         values = learner.critic.values(learner.critic_memory, experience, distributions)
-        centre, spread = learner.scale.centre, learner.scale.spread
-        now, following = (centre + spread * part for part in (values.now, values.following))
+        now, following = map(learner.scale.returns, (values.now, values.following))
 
         def advantages(gae_lambda: Number | None) -> Float[Array, "T N"]:
             return generalised_advantages(
@@ -356,7 +373,7 @@ class PPO(Method[PPOLearner]):
             experience,
             learner.critic_memory,
             distributions.log_probability,
-            standardised(gains, experience.valid),
+            *standardised(gains, experience.valid),
             (targets - scale.centre) / scale.spread,
         )
         return batch, scale, values.memory
@@ -398,6 +415,11 @@ class PPO(Method[PPOLearner]):
     def _rate(self, progress: Number) -> Number:
         """What share of their first values the rates of the policy have."""
         return 1.0 if self.decay is None else 1 / (1 + (progress / self.decay) ** 2)
+
+    def _certainty(self, spread: Float[Array, ""], largest: Float[Array, ""]) -> Number:
+        """Less than 1 where the advantages have less than their floor as a standard deviation."""
+        floor = self.advantage_floor * largest
+        return jnp.where(spread < floor, spread / jnp.maximum(floor, 1e-30), 1.0)
 
 
 def _alike(one: Critic, other: Critic) -> bool:

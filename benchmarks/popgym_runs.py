@@ -1,4 +1,4 @@
-"""Add the evaluations of a study's runs to results/popgym/runs.csv, or replace what is there.
+"""Add the evaluations of a study's runs to results/popgym/runs.csv, or replace those of a run.
 
     python benchmarks/popgym_runs.py FOLDER [FOLDER ...]
 
@@ -8,13 +8,14 @@ runs are added as far as they got. POPGym must be installed: studies of it impor
 
 import argparse
 import importlib
+from collections import defaultdict
 from pathlib import Path
 
 import tables
 from asmpg.analysis import write_table
 from asmpg.runs import RunFolder
 from asmpg.studies import StudyFolder
-from json_results import read_csv
+from json_results import Table, read_csv
 
 RUNS = tables.ROOT / "results" / "popgym" / "runs.csv"
 
@@ -24,19 +25,23 @@ def main() -> None:
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
     arguments = parser.parse_args()
     importlib.import_module("popgym")
-    found = {
-        (row["environment"], row["entry"], row["seed"], row["due"]): row for row in read_csv(RUNS)
-    }
+    found = by_run(read_csv(RUNS))
     for path in arguments.folders:
-        for row in evaluations(StudyFolder(path)):
-            found[row["environment"], row["entry"], row["seed"], row["due"]] = row
-    rows = list(found.values())
+        found |= by_run(evaluations(StudyFolder(path)))
+    rows = [row for run in found.values() for row in run]
     environments = list(dict.fromkeys(row["environment"] for row in rows))
     rows.sort(key=lambda row: (environments.index(row["environment"]), row["entry"]))
     write_table(RUNS, rows)
 
 
-def evaluations(folder: StudyFolder) -> list[dict[str, str]]:
+def by_run(rows: Table) -> dict[tuple[str, str, str], Table]:
+    found: dict[tuple[str, str, str], Table] = defaultdict(list)
+    for row in rows:
+        found[row["environment"], row["entry"], row["seed"]].append(row)
+    return found
+
+
+def evaluations(folder: StudyFolder) -> Table:
     rows = []
     for job in folder.study.jobs():
         path = folder.run_path(job)

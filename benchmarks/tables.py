@@ -18,37 +18,13 @@ from pathlib import Path
 from typing import Any
 
 import cassandra
+import popgym_tables
 import study_tables
 import targets
-from json_results import Table, grouped, markdown, median, read_csv, read_rows
+from json_results import grouped, markdown, median, read_csv, read_rows
 
 ROOT = Path(__file__).parents[1]
 _MARK = re.compile(r"(<!-- table ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
-
-
-def popgym(results: Path) -> str:
-    """Median and worst seed by the steps that were taken."""
-    runs: dict[str, dict[str, dict[str, Table]]] = defaultdict(lambda: defaultdict(dict))
-    for row in read_csv(results / "popgym" / "runs.csv"):
-        seeds = runs[row["environment"]][row["entry"]]
-        seeds.setdefault(row["seed"], []).append(row)
-    lines = []
-    for environment, entries in runs.items():
-        for entry, seeds in entries.items():
-            cells = []
-            for steps in (100_000, 400_000, 1_000_000):
-                scores = [
-                    float(row["undiscounted_return"])
-                    for rows in seeds.values()
-                    for row in rows
-                    if int(row["due"]) == steps
-                ]
-                cell = f"{statistics.median(scores):.3f} / {min(scores):.3f}" if scores else ""
-                some = 0 < len(scores) < len(seeds)
-                cells.append(f"{cell} ({len(scores)})" if some else cell)
-            lines.append([environment.removeprefix("popgym-"), entry, str(len(seeds)), *cells])
-    heading = ["task", "method", "seeds", "100,000 steps", "400,000", "1,000,000"]
-    return markdown(heading, lines)
 
 
 def peers(results: Path) -> str:
@@ -176,7 +152,8 @@ TABLES: dict[str, Callable[[Path], str]] = {
     "steps-to-90": lambda results: study_tables.steps_to("90", results),
     "steps-to-95": lambda results: study_tables.steps_to("95", results),
     "targets": lambda results: targets.table(results, "asm-ppo-default"),
-    "popgym": popgym,
+    "popgym": popgym_tables.every_run,
+    "popgym-easy": popgym_tables.beside_gru,
     "peers": peers,
     "updates": updates,
     "readings": study_tables.readings,

@@ -3,7 +3,7 @@
 import abc
 import typing
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import equinox as eqx
 import jax
@@ -19,28 +19,11 @@ from asmpg.interop import Interface
 from asmpg.methods._kernels import encoding_of
 from asmpg.methods._method import Method, Metrics, given, structure, with_structure
 from asmpg.methods._rates import adam_by_kind
-from asmpg.methods.critics import (
-    Critic,
-    LatentCritic,
-    LinearCritic,
-    MemoryCritic,
-    MemoryValue,
-    RecurrentCritic,
-    ReturnScale,
-)
+from asmpg.methods.critics import Critic, CriticKind, ReturnScale, latents_of, make_critic
 from asmpg.methods.ppo._epochs import Batch, Passes, Trained, distributions_along, standardised
-from asmpg.policies import (
-    Actor,
-    Categorical,
-    Encoding,
-    HistoryPolicy,
-    Normaliser,
-    Number,
-    with_observations,
-)
+from asmpg.policies import Actor, Encoding, HistoryPolicy, Normaliser, Number, with_observations
 
 PPOKind = TypeVar("PPOKind", bound="PPO")
-CriticKind = Literal["auto", "history", "gru", "memory", "both", "linear", "latent"]
 #: A critic of the user's own: called with the interface of the environment, the policy and a key.
 CriticFactory = Callable[[Interface, HistoryPolicy, Key[Array, ""]], Critic]
 #: Real observations are divided by this, unless told otherwise.
@@ -315,36 +298,16 @@ class PPO(Method[PPOLearner]):
     ) -> Critic:
         if callable(self.critic):
             return self.critic(interface, policy, key)
-        encoding = self.encoding(interface)
-        finite, kind = encoding.num_observations is not None, self.critic
-        if kind == "history":
-            kind = "both" if finite else "gru"
-        alone = kind == "gru" or (kind == "linear" and not finite)
-        options = {
-            "width": self.critic_width,
-            "memory_size": 0 if alone else policy.memory_size,
-            "encoding": encoding,
-            "key": key,
-        }
-        if kind == "memory":
-            return MemoryCritic(MemoryValue(**options))
-        if kind == "latent":
-            return LatentCritic(**options, latents=self._latents(interface))
-        if kind == "linear":
-            return LinearCritic(**options, keep_bias=given(self.critic_keep_bias))
-        return RecurrentCritic(
-            **options,
-            orthogonal=finite if self.critic_orthogonal is None else self.critic_orthogonal,
+        return make_critic(
+            self.critic,
+            policy,
+            self.encoding(interface),
+            latents=latents_of(interface, self.latent) if self.critic == "latent" else None,
+            width=self.critic_width,
+            orthogonal=self.critic_orthogonal,
             keep_bias=given(self.critic_keep_bias),
+            key=key,
         )
-
-    def _latents(self, interface: Interface) -> Encoding:
-        """How the critic is shown latent states: one-hot, or normalised."""
-        space, head = interface.latent_space(self.latent), Categorical(1)
-        if isinstance(space, Discrete):
-            return Encoding(head, space.n)
-        size = len(space.low)
-        return Encoding(head, None, (1.0,) * size, Normaliser.unknown(size))
 
     def _evaluate(
         self, learner: PPOLearner, experience: Experience

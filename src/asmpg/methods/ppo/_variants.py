@@ -10,7 +10,8 @@ from asmpg.environments import Box, Discrete
 from asmpg.interop import Interface
 from asmpg.methods._kernels import KernelFactory, PolicyKind, check_kernels, kernel_maker
 from asmpg.methods._method import given, structure
-from asmpg.methods.ppo._ppo import PPO, CriticKind, PPOLearner
+from asmpg.methods.critics import CriticKind
+from asmpg.methods.ppo._ppo import PPO, PPOLearner
 from asmpg.policies import (
     Actor,
     ASMPolicy,

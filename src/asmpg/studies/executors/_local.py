@@ -44,7 +44,7 @@ class ProcessHandle(Handle):
 
 
 class LocalExecutor(Executor):
-    """Fresh interpreters: on CPUs one per core, pinned to it, with one thread.
+    """Fresh interpreters: on CPUs one per core, pinned to it if all have one, with one thread.
 
     With `cpus` each has so many cores and threads. On a GPU there is one at a time, with its seeds
     side by side, unless `slots` asks for more. Workers exit with the process that started them,
@@ -87,9 +87,12 @@ class LocalExecutor(Executor):
         return handle
 
     def _free_cores(self) -> list[int]:
-        """Cores without a job; none, for any cores, if the slots need more than there are."""
+        """Cores without a job; none, for any cores, unless the slots take up all that there are.
+
+        Where some are left, another study may run beside this one, and would pin to the same ones.
+        """
         cpus = self._cpus or 1
-        if self.slots * cpus > len(self._cores):
+        if self.slots * cpus != len(self._cores):
             return []
         taken = {core for handle in self._handles for core in handle.cores}
         return [core for core in self._cores if core not in taken][:cpus]

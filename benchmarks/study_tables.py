@@ -1,5 +1,6 @@
 """Tables of README and docs from what studies left: steps to a target, the paper, its readings."""
 
+import functools
 import json
 import math
 import statistics
@@ -8,6 +9,9 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from asmpg.analysis.statistics import interquartile_mean_interval
 from json_results import grouped, markdown, median, read_csv, read_rows
 
 PAPER = ("asmpg", "ais-kl", "ais-mmd")
@@ -120,9 +124,12 @@ def _interval(row: dict[str, str], measure: str) -> str:
 def readings(results: Path) -> str:
     """By environment and reading, the last evaluations with their intervals, and the verdicts.
 
-    A verdict on the seeds that choices are made by comes first, then that on the others.
+    Scores are of the seeds that all three have. A verdict on the seeds that choices are made by
+    comes first, then that on the others.
     """
-    scores = _scores(results)
+    ends: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
+    for row in read_csv(results / "readings" / "tables" / "results.csv"):
+        ends[row["environment"], row["entry"]][row["seed"]] = float(row["final"])
     with (results / "readings" / "study.toml").open("rb") as file:
         claims = tomllib.load(file)["claims"]
     verdicts: dict[tuple[str, str], dict[tuple[str, str], str]] = defaultdict(dict)
@@ -131,9 +138,11 @@ def readings(results: Path) -> str:
         verdicts[place][row["measure"], row["seeds"]] = row["verdict"]
     lines = []
     for (environment, claim), found in sorted(verdicts.items(), key=lambda item: item[0][0]):
-        entries = (claims[claim]["ours"], *claims[claim]["theirs"])
-        ends = (scores[environment, entry] for entry in entries)
-        cells = [f"{float(end['final_iqm']):.3g}{_interval(end, 'final_iqm')}" for end in ends]
+        own = [
+            ends[environment, name] for name in (claims[claim]["ours"], *claims[claim]["theirs"])
+        ]
+        shared = sorted(set.intersection(*map(set, own)))
+        cells = [_interquartile(tuple(seeds[seed] for seed in shared)) for seeds in own]
         said = [
             ", ".join(
                 found[measure, seeds]
@@ -145,6 +154,13 @@ def readings(results: Path) -> str:
         lines.append([environment, claims[claim]["label"], *cells, *said])
     heading = ["", "reading", "ASMPG", "AIS-KL", "AIS-MMD", "last", "best", "area"]
     return markdown(heading, lines)
+
+
+@functools.cache
+def _interquartile(scores: tuple[float, ...]) -> str:
+    """The mean of the middle half with its 95 % interval, as the report has it."""
+    found = interquartile_mean_interval([np.asarray(scores)])
+    return f"{found.value:.3g} [{found.low:.3g}, {found.high:.3g}]"
 
 
 def activations(results: Path) -> str:

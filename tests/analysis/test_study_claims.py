@@ -1,6 +1,7 @@
 """Claims of a study: where they hold, by one measure for all methods, on which seeds."""
 
 import csv
+import dataclasses
 
 import numpy as np
 import pytest
@@ -71,6 +72,22 @@ def test_numbers_behind_a_verdict(results):
     assert environments_where(verdicts, claim, "final") == ["HealthcareTreatment"]
     both = ["CheeseMaze", "HealthcareTreatment"]
     assert environments_where(verdicts, claim, "final", "selection") == both
+
+
+def test_a_claim_is_judged_on_the_seeds_that_all_of_its_entries_have(results):
+    """Ours fails in the last two seeds, which one of theirs does not have."""
+    place = ("CheeseMaze", "mine")
+    whole = results.curves[place]
+    parts = {name: getattr(whole, name)[:2] for name in ("seeds", "own", "best", "best_steps")}
+    curves = {**results.curves, place: dataclasses.replace(whole, **parts, memory={})}
+    found = {
+        (v.claim.name, v.environment, v.measure, v.seeds): v
+        for v in judge(type(results)(**{**vars(results), "curves": curves}))
+    }
+    last = found["first", "CheeseMaze", "final", "all"]
+    assert (last.verdict, last.number) == ("holds", 2)
+    assert last.ours == found["first", "CheeseMaze", "final", "selection"].ours
+    assert ("first", "CheeseMaze", "final", "confirmation") not in found
 
 
 def test_without_selection_seeds_all_seeds_are_judged_together(tmp_path):

@@ -73,14 +73,19 @@ def environments_where(
 def _groups(
     results: Results, environment: str, entries: Sequence[str]
 ) -> Iterator[tuple[SeedGroup, dict[str, Curves]]]:
-    """The curves of the entries by group of seeds; groups without seeds of each are left out."""
+    """The curves of the entries by group of seeds, those that all of them have.
+
+    Groups without such seeds are left out.
+    """
     chosen = {*results.study.selection_seeds}
+    shared = set.intersection(*({*results.curves[environment, entry].seeds} for entry in entries))
     for group in SEED_GROUPS if chosen else SEED_GROUPS[:1]:
         found = {}
         for entry in entries:
             curves = results.curves[environment, entry]
             among = np.asarray([seed in chosen for seed in curves.seeds])
-            kept = {"all": among | True, "selection": among, "confirmation": ~among}[group]
+            own = np.asarray([seed in shared for seed in curves.seeds])
+            kept = own & {"all": own, "selection": among, "confirmation": ~among}[group]
             if kept.any():
                 found[entry] = _only(curves, kept)
         if len(found) == len(entries):

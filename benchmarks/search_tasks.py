@@ -119,6 +119,59 @@ class NoisyPositionCartPole(Environment[CartPoleState]):
         return 1.0
 
 
+class CellsState(NamedTuple):
+    """Where something is hidden, what was looked at, and for how long."""
+
+    hidden: Bool[Array, "cells"]
+    opened: Bool[Array, "cells"]
+    time: Int[Array, ""]
+
+
+class HiddenCells(Environment[CellsState]):
+    """Find what is hidden in some of a row of cells, one of which is opened at each step.
+
+    A find pays `1 / finds`; a miss, or a cell that was opened before, costs `1 / (cells - finds)`,
+    so that opening each cell once is paid 0. It is seen whether the last step was a find.
+    """
+
+    max_steps: int = eqx.field(static=True)
+    cells: int = eqx.field(static=True)
+    finds: int = eqx.field(static=True)
+
+    def __init__(self, *, cells: int = 25, finds: int = 7):
+        self.cells = check_integer("cells", cells, low=2)
+        self.finds = check_integer("finds", finds, low=1, high=cells - 1)
+        self.max_steps = self.cells
+
+    def reset(self, key: Key[Array, ""]) -> tuple[Int[Array, ""], CellsState]:
+        hidden = jax.random.permutation(key, jnp.arange(self.cells) < self.finds)
+        nothing = jnp.zeros((), jnp.int32)
+        return nothing, CellsState(hidden, jnp.zeros_like(hidden), nothing)
+
+    def step(
+        self, key: Key[Array, ""], state: CellsState, action: Any
+    ) -> tuple[Int[Array, ""], CellsState, Float[Array, ""], Bool[Array, ""]]:
+        del key
+        found = state.hidden[action] & ~state.opened[action]
+        reward = jnp.where(found, 1 / self.finds, -1 / (self.cells - self.finds))
+        opened = state.opened.at[action].set(True)
+        following = CellsState(state.hidden, opened, state.time + 1)
+        over = jnp.all(opened | ~state.hidden)
+        return found.astype(jnp.int32), following, reward, over
+
+    @property
+    def observation_space(self) -> Discrete:
+        return Discrete(2)
+
+    @property
+    def action_space(self) -> Discrete:
+        return Discrete(self.cells)
+
+    @property
+    def reward_bound(self) -> float:
+        return max(1 / self.finds, 1 / (self.cells - self.finds))
+
+
 @dataclasses.dataclass(frozen=True)
 class Task:
     """An environment, by name or by class, with its options, and how long it is learned.
@@ -227,6 +280,24 @@ SEARCH_TASKS: dict[str, Task] = {
         low=0.374,
         high=0.698,
     ),
+    # Where things must be counted: for `counts`. 0 is to know nothing, 1 what a count can tell.
+    "bandit": Task(
+        "popgym-MultiarmedBanditEasy",
+        {"arms": 6},
+        100_000,
+        "undiscounted_return",
+        low=0.0,
+        high=0.714,
+    ),
+    "count-recall": Task(
+        "popgym-CountRecallEasy",
+        {"cards_by": "suits"},
+        100_000,
+        "undiscounted_return",
+        low=-0.857,
+        high=1.0,
+    ),
+    "hidden-cells": Task(HiddenCells, {}, 100_000, "undiscounted_return", low=-0.5, high=0.125),
 }
 
 

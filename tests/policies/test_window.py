@@ -3,12 +3,10 @@
 import itertools
 
 import equinox as eqx
-import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from gymnasium import spaces
 
 import asmpg
 from asmpg.agents import Agent
@@ -21,9 +19,7 @@ from asmpg.policies import (
     AgentMemory,
     Encoding,
     FilteredPolicy,
-    MatrixPolicy,
     NetworkActor,
-    TabularPolicy,
     WindowPolicy,
     actor,
     filter_actor,
@@ -35,39 +31,10 @@ from enumeration import ACTIONS, OBSERVATIONS, STATES, enumerate_process, flat
 from finite import make_finite
 from learning import open_compiled
 from quick import long
+from windows import make_window
 
 FINITE = Encoding(2, 4)
 REAL = Encoding(2, None, (1.0, 2.0))
-
-
-@eqx.filter_jit
-def make_window(encoding, window, key, *, num_states=3, sharp=1.0, counts=False):
-    """A policy whose networks have something to say."""
-    hidden_key, window_key, noise_key = jax.random.split(key, 3)
-    if encoding.num_observations is None:
-        hidden = MatrixPolicy(num_states=num_states, encoding=encoding, hidden=8, key=hidden_key)
-    else:
-        hidden = TabularPolicy(
-            num_states=num_states,
-            num_actions=encoding.num_actions,
-            num_observations=encoding.num_observations,
-            key=hidden_key,
-        )
-    policy = WindowPolicy(
-        hidden, window=window, encoding=encoding, counts=counts, width=8, key=window_key
-    )
-    arrays, rest = eqx.partition(networks(policy), eqx.is_inexact_array)
-    leaves, structure = jax.tree.flatten(arrays)
-    noisy = [
-        leaf + sharp * jax.random.normal(jax.random.fold_in(noise_key, number), leaf.shape)
-        for number, leaf in enumerate(leaves)
-    ]
-    filled = eqx.combine(jax.tree.unflatten(structure, noisy), rest)
-    return eqx.tree_at(networks, policy, filled, is_leaf=lambda leaf: leaf is None)
-
-
-def networks(policy):
-    return policy.window_logits, policy.window_layers, policy.count_layers
 
 
 def history(encoding, steps, key):
@@ -286,9 +253,6 @@ def test_methods_train_save_and_play_with_a_window(method, name, counts, tmp_pat
         ({"window": 2.5}, "window must be"),
         ({"window": 201}, "window must be at most 200, the steps of an episode of CheeseMaze"),
         ({"window": 2, "policy": "joint"}, "window must be 0 for policy='joint'"),
-        ({"counts": True, "window": 0}, "window must be at least 1 for counts=True, got 0"),
-        ({"counts": True, "policy": "joint"}, "counts must be False for policy='joint'"),
-        ({"counts": 3}, "counts must be"),
         ({"hold": 1.0}, "hold must be"),
         ({"groups": 0}, "groups must be"),
     ],
@@ -297,27 +261,6 @@ def test_methods_train_save_and_play_with_a_window(method, name, counts, tmp_pat
 def test_bad_options_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         asmpg.ASMPPO(**options).learn("CheeseMaze", steps=1_000, verbose=0)
-
-
-@pytest.mark.usefixtures("as_user")
-def test_real_observations_are_not_counted():
-    message = "counts must be False for real observations.*give a longer window instead"
-    with pytest.raises(ValueError, match=message):
-        asmpg.ASMPPO(counts=True).learn("VelocityOnlyCartPole", steps=1_000, verbose=0)
-
-
-def test_counts_that_would_not_fit_are_refused():
-    class Symbols(gymnasium.Env):
-        observation_space, action_space = spaces.Discrete(1_000_000), spaces.Discrete(4)
-
-        def reset(self, *, seed=None, options=None):
-            return 0, {}
-
-        def step(self, action):
-            return 0, 0.0, False, False, {}
-
-    with pytest.raises(ValueError, match="counts must be False with 1,000,000 observations"):
-        asmpg.ASMPPO(counts=True, num_states=1).learn(Symbols(), steps=1_000, verbose=0)
 
 
 def test_a_window_that_would_not_fit_is_refused():
@@ -353,34 +296,3 @@ def test_phi_is_asked_about_a_window(agent):
         agent.phi(1)
     with pytest.raises(ValueError, match="got 3 and 2"):
         agent.phi(1, seen=[5, 3, 2], done=[1, 1])
-
-
-def test_an_agent_that_counts_is_asked_about_whole_episodes_and_has_no_machine(tmp_path):
-    policy = make_window(Encoding(4, 7), 1, jax.random.key(0), counts=True)
-    agent = Agent.of_policy(policy, Discrete(7))
-    assert agent.counts
-    assert "window 1 and counts" in repr(agent)
-    often, once = agent.phi(1, seen=[5, 3, 3], done=[2, 2]), agent.phi(1, seen=[5, 3], done=[2])
-    assert np.abs(often - once).max() > 1e-3
-    with pytest.raises(ValueError, match="seen must be the observations of the episode"):
-        agent.phi(1, seen=[5, 3])
-    with pytest.raises(ValueError, match="counts=False to be a machine"):
-        agent.machine(make("CheeseMaze"))
-    with pytest.raises(ValueError, match="counts=False to be exported"):
-        agent.export(tmp_path / "policy.py")
-    with pytest.raises(ValueError, match="num_memories needs counts=False"):
-        agent.num_memories()
-
-
-def test_counting_solves_what_few_agent_states_cannot():
-    """A bandit of four arms, two agent states: counting pairs of arm and reward tells them apart.
-
-    At least 0.1 better after 20,000 steps, one seed: 0.43 and 0.14 when this was written.
-    """
-    bandit = make("popgym-MultiarmedBanditEasy", arms=4)
-    returns = {}
-    for counts in (False, True):
-        method = asmpg.ASMPPO(num_states=2, counts=counts, critic="memory")
-        agent = method.learn(bandit, steps=20_000, seeds=(3,), evaluation_episodes=2, verbose=0)
-        returns[counts] = agent.evaluate(bandit, episodes=200, seed=1).mean
-    assert returns[True] > returns[False] + 0.1

@@ -1,5 +1,6 @@
 """Counts of what was seen beside the hidden agent state: what they become for a network."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
@@ -23,24 +24,48 @@ def counts_size(encoding: Encoding) -> int:
     return (1 + encoding.num_actions) * encoding.num_observations
 
 
-def count_layers(encoding: Encoding, width: int, key: Key[Array, ""]) -> Layers:
-    """A network of the current observation and all counts, with a logit for each action; zero."""
-    inputs = encoding.observation_size + counts_size(encoding)
-    return zero_last(linear_layers(key, inputs, width, width, encoding.head.size))
+class CountNetworks(eqx.Module):
+    """What counts add to the logits of the actions, by two networks that start at zero.
 
+    One is shown the current observation and all counts, and has a logit for each action. The other
+    is shown what came of a single action, and has one logit for it: the same network for each
+    action, so that what is learned of one holds for all. There is none where actions are not one
+    of a few.
+    """
 
-def by_counts(
-    layers: Layers, encoding: Encoding, past: AgentMemory, observation: Int[Array, "*batch"]
-) -> Float[Array, "*batch A"]:
-    """What the counts up to `O_t`, itself included, add to the logits of the actions."""
-    assert past.window is not None
-    assert past.window.counts is not None
-    dtype = jnp.result_type(*jax.tree.leaves(layers))
-    before = past.window.counts
-    counts = (before + counted(past, observation, before.shape[-2:])).astype(dtype) / _USUAL_COUNT
-    of_pairs = counts[..., 1:, :].reshape(*observation.shape, -1)
-    shown = [encoding.observation(observation, dtype), counts.sum(axis=-2), of_pairs]
-    return apply_layers(layers, jnp.concatenate(shown, axis=-1))
+    of_all: Layers
+    of_action: Layers | None
+    encoding: Encoding
+
+    def __init__(self, encoding: Encoding, width: int, key: Key[Array, ""]):
+        assert encoding.num_observations is not None
+        inputs = encoding.observation_size + counts_size(encoding)
+        self.of_all = zero_last(linear_layers(key, inputs, width, width, encoding.head.size))
+        self.of_action = None
+        if encoding.num_actions:
+            sizes = (2 * encoding.num_observations, width // 2, width // 2, 1)
+            self.of_action = zero_last(linear_layers(jax.random.fold_in(key, 1), *sizes))
+        self.encoding = encoding
+
+    def __call__(
+        self, past: AgentMemory, observation: Int[Array, "*batch"]
+    ) -> Float[Array, "*batch A"]:
+        """What the counts up to `O_t`, itself included, add."""
+        assert past.window is not None
+        assert past.window.counts is not None
+        dtype = jnp.result_type(*jax.tree.leaves((self.of_all, self.of_action)))
+        before = past.window.counts
+        counts = (before + counted(past, observation, before.shape[-2:])).astype(dtype)
+        scaled, of_pairs = counts / _USUAL_COUNT, counts[..., 1:, :]
+        flat = scaled[..., 1:, :].reshape(*observation.shape, -1)
+        shown = [self.encoding.observation(observation, dtype), scaled.sum(axis=-2), flat]
+        logits = apply_layers(self.of_all, jnp.concatenate(shown, axis=-1))
+        if self.of_action is None:
+            return logits
+        # The second form tells "never" from "once" at a glance.
+        shown = [scaled[..., 1:, :], of_pairs / (1 + of_pairs)]
+        own = apply_layers(self.of_action, jnp.concatenate(shown, axis=-1))
+        return logits + own[..., 0]
 
 
 def counts_along(

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key, Shaped
 
 from asmpg.policies._action_head import ActionHead
-from asmpg.policies._counts import by_counts, count_layers, counts_along, no_counts
+from asmpg.policies._counts import CountNetworks, counts_along, no_counts
 from asmpg.policies._kernel_tables import (
     AgentMemory,
     KernelTables,
@@ -108,15 +108,15 @@ class WindowPolicy(ASMPolicy):
     the network is shown the newest one, and the past as means over blocks of 1, 2, 4, ... steps.
 
     With `counts`, which need finite observations, `W_t` also has how often each observation came in
-    the episode, alone and after each action. A second network of these adds a logit for each
-    action, whatever the hidden state.
+    the episode, alone and after each action. `CountNetworks` of these add a logit for each action,
+    whatever the hidden state.
     """
 
     hidden: ASMPolicy | KernelTables
     #: A logit for each observation, hidden state and action; for a single finite observation.
     window_logits: Float[Array, "O S A"] | None
     window_layers: Layers | None
-    count_layers: Layers | None
+    count_networks: CountNetworks | None
     encoding: Encoding
     window: int = eqx.field(static=True)
     counts: bool = eqx.field(static=True)
@@ -138,7 +138,7 @@ class WindowPolicy(ASMPolicy):
         if not hidden.factored:
             raise ValueError("a window needs kernels whose action depends on the agent state alone")
         self.hidden = hidden
-        self.window_logits = self.window_layers = self.count_layers = None
+        self.window_logits = self.window_layers = self.count_networks = None
         outputs = hidden.num_states * encoding.head.size
         if window == 1 and encoding.num_observations is not None:
             shape = (encoding.num_observations, hidden.num_states, encoding.head.size)
@@ -147,7 +147,7 @@ class WindowPolicy(ASMPolicy):
             layers = linear_layers(key, window_size(encoding, window), width, width, outputs)
             self.window_layers = zero_last(layers)
         if counts:
-            self.count_layers = count_layers(encoding, width, jax.random.fold_in(key, 1))
+            self.count_networks = CountNetworks(encoding, width, jax.random.fold_in(key, 1))
         self.encoding = encoding
         self.window = window
         self.counts = counts
@@ -214,14 +214,13 @@ class WindowPolicy(ASMPolicy):
             logits = self.hidden.log_controls(past, observation)
             flat = apply_layers(self.window_layers, self._features(past, observation))
             logits = logits + flat.reshape(logits.shape)
-        if self.count_layers is not None:
-            counted = by_counts(self.count_layers, self.encoding, past, observation)
-            logits = logits + counted[..., None, :]
+        if self.count_networks is not None:
+            logits = logits + self.count_networks(past, observation)[..., None, :]
         return self.head.normalise(logits)
 
     def control_tables(self) -> Float[Array, "O S A"] | None:
         """With a window of one finite observation, and without counts."""
-        if self.window_logits is None or self.count_layers is not None:
+        if self.window_logits is None or self.count_networks is not None:
             return None
         return self.head.normalise(self.hidden.control_table() + self.window_logits)
 

@@ -297,6 +297,21 @@ def test_networks_of_counts_and_of_real_actions_learn_quicker(environment, optio
     assert ASMPPO(**options).settled(Interface.of(environment)).learning_rate == rate
 
 
+@pytest.mark.parametrize(
+    ("method", "name", "gae_lambda"),
+    [
+        (ASMPPO(), "TMaze", 0.8),
+        (ASMPPO(), "VelocityOnlyCartPole", 0.8),
+        (ASMPPO(critic="history"), "TMaze", 0.9),
+        (ASMPPO(critic="history"), "VelocityOnlyCartPole", 0.95),
+        (ASMPPO(gae_lambda=0.9), "TMaze", 0.9),
+        (GRUPPO(critic="latent"), "TMaze", 0.7),
+    ],
+)
+def test_a_critic_that_is_shown_the_latent_state_is_trusted_more(method, name, gae_lambda):
+    assert method.settled(Interface.of(make(name))).gae_lambda == gae_lambda
+
+
 @pytest.mark.parametrize(("name", "place"), [long("TMaze", 0), ("VelocityOnlyCartPole", 1)])
 def test_some_defaults_depend_on_the_kind_of_observations(name, place):
     environment, key = make(name), jax.random.key(0)

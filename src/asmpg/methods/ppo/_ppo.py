@@ -33,10 +33,12 @@ _LARGE = 10.0
 _ADAM_EPS = 1e-5
 #: What is left after an update of the largest spread of advantages that was seen: half after 140.
 _SPREAD_KEPT = 0.995
+#: With the latent critic, which knows more than a noisy return.
+_LATENT_GAE_LAMBDA = 0.8
 
 
 class PPOLearner(eqx.Module):
-    """What learning changes, and what the critic remembers between two updates."""
+    """What training changes, and what the critic remembers between two updates."""
 
     trained: Trained
     #: A running average of the policy: what has been learned.
@@ -49,12 +51,12 @@ class PPOLearner(eqx.Module):
 
     @property
     def policy(self) -> HistoryPolicy:
-        """The policy that plays in training."""
+        """The policy that acts in training."""
         return self.trained.policy
 
     @property
     def critic(self) -> Critic:
-        """The critic, which is used in training only."""
+        """The critic, which is used only in training."""
         return self.trained.critic
 
 
@@ -63,35 +65,37 @@ class PPO(Method[PPOLearner]):
 
     Every update learns from `rollout_steps` steps in each of `num_environments` environments, which
     continue where they were, and estimates advantages by GAE (with `gae_lambda`; `value_lambda` is
-    the one of the critic's targets, the same if `None`). Then `epochs` times, in `minibatches`
-    parts of whole sequences, the clipped objective is maximised, the memory recomputed from the
-    start of the rollout each time; the policy stops where the approximate KL exceeds `target_kl`.
-    The entropy bonus fades: `entropy_coefficient` is what it starts with, and 0 what it ends with.
-    `learning_rate` is that of networks. Options that `by_observations` names depend on the kind of
-    observations by default.
+    for the critic's targets, the same if `None`). The clipped objective is then maximised for
+    `epochs` epochs over `minibatches` minibatches of whole sequences, recomputing the memory from
+    the start of the rollout each time; the policy stops once the approximate KL exceeds
+    `target_kl`. The entropy bonus decays from `entropy_coefficient` to 0. `learning_rate` is that
+    of networks. The options in `by_observations` have defaults that depend on the kind of
+    observations; `gae_lambda` is at most 0.8 with the latent critic.
 
-    Rates of the policy fall as `1 / (1 + (progress / decay)^2)` with the share of the run that is
-    done, or not at all if `decay` is `None`. What has been learned is the average of the policies
-    after each update, the weight of the newest being `(1 + averaging) / (updates + averaging)`
-    (Shamir and Zhang, 2013), or the newest alone if `averaging` is `None`.
+    The policy's learning rates decay as `1 / (1 + (progress / decay)^2)` with the fraction of the
+    run that is done, or stay constant if `decay` is `None`. The learned policy is the average of
+    the policies after each update, where the newest has weight `(1 + averaging) / (updates +
+    averaging)` (Shamir and Zhang, 2013), or the newest alone if `averaging` is `None`.
 
-    Advantages are standardised. In a task that is solved they are little more than the critic's
-    errors, and would still move the policy as far: where their standard deviation is below
-    `advantage_floor` of the largest of late, the policy's rates fall in proportion.
+    Advantages are standardised. Once a task is solved, they are little more than the critic's
+    errors, yet would still move the policy as far: while their standard deviation is below
+    `advantage_floor` times the largest recent one, the policy's learning rates are reduced in
+    proportion.
 
     The `critic` is a recurrent network (`"gru"`), a network on the policy's own memory
-    (`"memory"`), or a recurrent one that reads that as well (`"both"`); `"history"` is `"both"`
-    where observations are finite, else `"gru"`. `"linear"` is as `"history"`, but its memory is a
-    linear recurrence, worked out without a loop over the steps of a rollout. `"latent"` is shown
-    the latent state of the environment and the policy's memory, in training only: compiled
-    environments have such a state, Gymnasium environments put it into the entry `latent` of `info`.
-    `"auto"` is `"history"` unless the class says otherwise. Recurrent weights start orthogonal if
-    `critic_orthogonal` (by default where observations are finite), and `critic_keep_bias` is added
-    to the bias of the gate that keeps its memory. A function of your own makes any other `Critic`.
+    (`"memory"`), or a recurrent network that also reads that memory (`"both"`); `"history"` is
+    `"both"` if observations are finite, else `"gru"`. `"linear"` is like `"history"`, but its
+    memory is a linear recurrence, computed without a loop over the steps of a rollout. `"latent"`
+    sees the latent state of the environment and the policy's memory, in training only: compiled
+    environments have such a state, Gymnasium environments provide it in the entry `latent` of
+    `info`. `"auto"` is `"history"` unless the class says otherwise. Recurrent weights are
+    initialised orthogonally if `critic_orthogonal` (by default if observations are finite), and
+    `critic_keep_bias` is added to the bias of the gate that keeps the memory. For any other
+    `Critic`, pass a function that makes it.
 
-    Real observations are divided by `observation_scale`, or, if `normalise_observations`, by their
-    running standard deviation after the mean was taken off; what was seen is saved with the policy,
-    and changes in training only. By default that is so where an observation may be larger than 10.
+    Real observations are divided by `observation_scale` or, with `normalise_observations`,
+    standardised by their running mean and standard deviation, which are saved with the policy and
+    change only in training. By default, observations are normalised if one may be larger than 10.
     """
 
     learned: ClassVar[str] = "average"
@@ -179,18 +183,22 @@ class PPO(Method[PPOLearner]):
             check_one_of("critic", self.critic, typing.get_args(CriticKind))
 
     def defaults(self, interface: Interface) -> dict[str, Number]:
-        """By the kind of observations; `value_lambda` is that of the advantages."""
+        """By the kind of observations and critic; `value_lambda` is `gae_lambda`."""
         place = 0 if isinstance(interface.observation_space, Discrete) else 1
         chosen = {name: kinds[place] for name, kinds in self.by_observations.items()}
+        if self.critic_kind(interface) == "latent":
+            chosen["gae_lambda"] = min(chosen["gae_lambda"], _LATENT_GAE_LAMBDA)
         gae_lambda = chosen["gae_lambda"] if self.gae_lambda is None else self.gae_lambda
         return {**chosen, "value_lambda": gae_lambda}
 
     def settled(self: PPOKind, interface: Interface) -> PPOKind:
         """With the kind of critic settled as well."""
         method = super().settled(interface)
-        if method.critic != "auto":
-            return method
-        return with_structure(method, critic=self.default_critic(interface))
+        return with_structure(method, critic=self.critic_kind(interface))
+
+    def critic_kind(self, interface: Interface) -> CriticKind | CriticFactory:
+        """The critic that was asked for, or what `"auto"` stands for."""
+        return self.default_critic(interface) if self.critic == "auto" else self.critic
 
     def default_critic(self, interface: Interface) -> CriticKind:
         """What `critic="auto"` stands for."""
@@ -224,10 +232,10 @@ class PPO(Method[PPOLearner]):
         )
 
     def continued(self, fresh: PPOLearner, earlier: PPOLearner) -> PPOLearner:
-        """All but what the critic remembers of episodes that were left.
+        """Everything except what the critic remembers of the episodes left behind.
 
-        A critic of another kind or size, as that of a compiled environment is on the host, starts
-        anew, with its optimiser.
+        A critic of another kind or size, such as a compiled environment's on the host, starts
+        afresh, with its optimiser.
         """
         trained, new = earlier.trained, fresh.trained
         if not _alike(trained.critic, new.critic):
@@ -248,7 +256,7 @@ class PPO(Method[PPOLearner]):
     def actor(
         self, learner: PPOLearner, *, training: bool = False, greedy: bool = False
     ) -> Actor[Any]:
-        """The average policy; in training the newest one plays."""
+        """The average policy; in training, the newest one acts."""
         policy = learner.policy if training else learner.average
         return policy.actor(greedy=greedy)
 
@@ -260,7 +268,7 @@ class PPO(Method[PPOLearner]):
         *,
         progress: Number = 0.0,
     ) -> tuple[PPOLearner, Metrics]:
-        """Learn from rollouts that `learner.policy` played."""
+        """Learn from rollouts that `learner.policy` collected."""
         batch, scale, critic_memory = self._evaluate(learner, experience)
         largest = jnp.maximum(_SPREAD_KEPT * learner.largest_spread, batch.spread)
         trained = eqx.tree_at(
@@ -280,7 +288,7 @@ class PPO(Method[PPOLearner]):
         return PPOLearner(trained, average, scale, critic_memory, updates, largest), metrics
 
     def encoding(self, interface: Interface) -> Encoding:
-        """How the networks are shown the observations and actions of an environment."""
+        """How the networks encode the observations and actions of an environment."""
         encoding = encoding_of(interface, self.observation_scale, default=_OBSERVATION_SCALE)
         space, wanted = interface.observation_space, self.normalise_observations
         if isinstance(space, Discrete) or wanted is False:
@@ -386,6 +394,6 @@ class PPO(Method[PPOLearner]):
 
 
 def _alike(one: Critic, other: Critic) -> bool:
-    """Whether both have the same arrays, whatever is in them."""
+    """Whether both have arrays of the same shapes, whatever their values."""
     shapes = (jax.tree.map(jnp.shape, eqx.filter(critic, eqx.is_array)) for critic in (one, other))
     return bool(eqx.tree_equal(*shapes))

@@ -15,7 +15,7 @@ from asmpg.commands.arguments import COMMANDS
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command; exit with 2 on wrong usage, 1 on failure, 130 on Ctrl-C.
 
-    While modules are imported Ctrl-C ends the process at once.
+    While modules are being imported, Ctrl-C ends the process at once.
     """
     plain_output()
     try:

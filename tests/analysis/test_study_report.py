@@ -251,7 +251,7 @@ def test_a_folder_without_whole_runs_is_a_failure(tmp_path, capsys):
     with pytest.raises(SystemExit) as stopped:
         cli.main(["report", str(tmp_path)])
     assert stopped.value.code == 1
-    assert "no whole run yet" in capsys.readouterr().err
+    assert "no complete run yet" in capsys.readouterr().err
     with pytest.raises(SystemExit) as stopped:
         cli.main(["report", str(tmp_path / "nowhere")])
     assert stopped.value.code == 2

@@ -250,7 +250,7 @@ def test_masks_that_do_not_fit_are_told():
             method.learn(lambda told=told: Short(told=told), **QUICK)
     with pytest.raises(ValueError, match="masked actions must be Discrete or MultiDiscrete"):
         method.learn(Masked, **QUICK)
-    with pytest.raises(ValueError, match="AIS knows no action masks"):
+    with pytest.raises(ValueError, match="AIS does not support action masks"):
         AIS(dimension=2).learn(Doors, **QUICK)
 
 

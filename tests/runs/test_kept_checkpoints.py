@@ -38,7 +38,7 @@ def test_load_and_evaluate_take_the_first_that_is_far_enough(run, capsys):
     (entry,) = asmpg.evaluate(run, seed=SEEDS[0], step=first + 1, episodes=5)
     assert (entry["steps"], entry["which"]) == (last, "step")
     main(["evaluate", str(run), "--step", "1000", "--episodes", "5"])
-    assert "first policy kept from step 1,000 on" in " ".join(capsys.readouterr().out.split())
+    assert "first policy kept at or after step 1,000" in " ".join(capsys.readouterr().out.split())
     values = {seed: folder.status(seed, folder.kept_steps(seed)[0]).value for seed in SEEDS}
     best = max(values, key=lambda seed: float(values[seed]))
     assert f"seed {best} " in repr(asmpg.load(run, step=1000))

@@ -1,8 +1,8 @@
-"""Failures that are nobody's wrong usage."""
+"""Failures other than wrong usage."""
 
 
 class CheckpointError(ValueError):
-    """A checkpoint, or what lies beside it, is damaged, foreign or does not fit."""
+    """A checkpoint, or a file beside it, is damaged, foreign or does not fit."""
 
 
 class TrainingError(RuntimeError):

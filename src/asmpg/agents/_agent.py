@@ -1,4 +1,4 @@
-"""What a user holds after training: a policy that acts, with its memory handed in and out."""
+"""The trained agent: a policy that acts, with its memory passed in and out."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -44,9 +44,9 @@ _EPISODES, _HOST_EPISODES = 1000, 100
 class Agent:
     """A policy with the interface of Stable-Baselines3's recurrent policies.
 
-    The memory lives with the caller. It is empty where `state` is `None` and where `episode_start`
-    is true; everywhere else the agent continues from `state`. So either hand in `state=None` at the
-    start of each episode, or the last state all along and `episode_start`.
+    The caller holds the memory. It is reset where `state` is `None` or `episode_start` is true;
+    otherwise, the agent continues from `state`. So either pass `state=None` at the start of each
+    episode, or always pass the last state, with `episode_start`.
 
     >>> envs = gymnasium.make_vec("asmpg/CheeseMaze-v0", num_envs=8, autoreset_mode="SameStep")
     >>> (observations, _), state, start = envs.reset(), None, np.ones(8, bool)
@@ -67,19 +67,18 @@ class Agent:
         learned: Any = None,
         learner: Any = None,
     ):
-        """`make_actor(greedy)` plays; `policy` can be looked into, where it is an ASM policy.
+        """`make_actor(greedy)` makes what acts; `policy` can be inspected, if it is an ASM policy.
 
-        `recipe` and `learned` are what `save` writes; the observations that the recipe's interface
-        reads are those that the agent takes. Training goes on with `learner`, or with `learned`
-        alone.
+        `recipe` and `learned` are what `save` writes; the agent takes the observations that the
+        recipe's interface reads. Training continues from `learner`, or from `learned` alone.
         """
         self._actors = {greedy: make_actor(greedy) for greedy in (False, True)}
         self.observation_space = observation_space
         self.policy = policy
-        #: The run that the agent is from, where `learn` or `train` has just made it.
+        #: The run that the agent comes from, if `learn` or `train` has just made it.
         self.result: TrainingResult | None = None
         self._origin = Origin(recipe, self._actors[False].head.space)
-        #: What acts; the rest of what training would go on with is in `learner`, if it is known.
+        #: What acts; the rest of what training would continue from is in `learner`, if known.
         self.learned = learned
         self.learner = learner
         self._empty_memory = jax.eval_shape(self._actors[False].start, jax.random.key(0))
@@ -87,7 +86,7 @@ class Agent:
 
     @classmethod
     def of_policy(cls, policy: ASMPolicy, observation_space: Space, *, seed: int = 0) -> "Agent":
-        """An agent that plays any ASM policy."""
+        """An agent that acts by any ASM policy."""
         return cls(
             lambda greedy: actor(policy, greedy=greedy),
             observation_space,
@@ -96,7 +95,7 @@ class Agent:
         )
 
     def seed(self, seed: int) -> None:
-        """Start anew the stream of random numbers that actions are drawn with."""
+        """Reseed the random numbers that actions are sampled with."""
         self._generator = np.random.default_rng(check_integer("seed", seed, low=0, high=2**63 - 1))
 
     def predict(
@@ -109,24 +108,24 @@ class Agent:
         reward: ArrayLike | None = None,
         action_masks: ArrayLike | None = None,
     ) -> tuple[Any, tuple[np.ndarray, ...]]:
-        """The actions for one observation, or for a batch of `n`, and the memory to hand in next.
+        """The actions for one observation, or for a batch of `n`, and the memory to pass in next.
 
         Args:
-            observation: One observation of the environment, or a batch of them; where observations
-                are dicts or tuples, that is a dict or tuple of batches.
-            state: The second output of the last call; `None` where all episodes start.
-            episode_start: For each of the `n`, whether its episode starts here: its part of `state`
-                is then forgotten.
-            deterministic: Take what is most probable instead of drawing; for an ASM policy, the
-                agent state as well as the action.
-            reward: The rewards that came with the observations. ASM policies do not look at them.
-            action_masks: Which actions are allowed, as the environment says it: a truth value for
-                each action (for each value of each part), for each of the `n`.
+            observation: One observation of the environment, or a batch of them; for dict or tuple
+                observations, a dict or tuple of batches.
+            state: The second output of the last call; `None` if all episodes start here.
+            episode_start: For each of the `n`, whether its episode starts here, which resets its
+                part of `state`.
+            deterministic: Take the most probable action instead of sampling; for an ASM policy,
+                also the most probable agent state.
+            reward: The rewards that came with the observations. ASM policies ignore them.
+            action_masks: Which actions are allowed, in the environment's format: a boolean for each
+                action (for each value of each part), for each of the `n`.
 
         Returns:
             The actions, `n` of them, or one for a single observation, as elements of the
-            environment's action space; and the new state: a tuple of arrays with an entry for each
-            of the `n`. That of an ASM policy holds agent states, actions and the numbers of actions
+            environment's action space; and the new state, a tuple of arrays with an entry for each
+            of the `n`. For an ASM policy, it holds agent states, actions and the numbers of actions
             played.
         """
         seen = self._origin.read(observation)
@@ -158,7 +157,7 @@ class Agent:
         """`nu(. | state, action, observation)`: the distribution of the next agent state.
 
         `state` and `action` are `None` at the start of an episode. `time`, the number of actions
-        played, matters to time-indexed policies only.
+        played, matters only to time-indexed policies.
         """
         given = (state, action, self._origin.read(observation))
         return _kernels.nu(self._asm_policy(), self.observation_space, given, time)
@@ -174,13 +173,13 @@ class Agent:
     ) -> Float[np.ndarray, " A"]:
         """`phi(. | state)`: the distribution of the action in agent state `state`.
 
-        Where the policy has a window, `phi(. | state, window)`: `seen` are the last observations,
+        If the policy has a window, `phi(. | state, window)`: `seen` are the last observations,
         newest first, and `done` the actions between them.
 
         >>> agent.phi(3, seen=[5])
 
-        The action of a joint kernel depends on the input as well: it is `given` as the first three
-        arguments of `nu`. `time` is as for `nu`.
+        The action of a joint kernel also depends on the input: pass the first three arguments of
+        `nu` as `given`. `time` is as for `nu`.
         """
         if given is not None:
             given = (given[0], given[1], self._origin.read(given[2]))
@@ -203,17 +202,17 @@ class Agent:
         episodes: int | None = None,
         discount: float | None = None,
     ) -> Machine:
-        """The memory as a finite machine, to print, draw, make smaller and take along.
+        """The memory as a finite machine, to print, draw, minimise and export.
 
         Args:
-            environment: Where it plays, for frequencies, values and names: whatever `learn` takes;
-                by default that of the run, if it can be made again.
-            observation_names: A word for each observation; by default that of the environment.
-            cases: Real observations are told apart by the nearest of so many typical ones, found in
+            environment: Where it plays, for frequencies, values and names: anything `learn`
+                accepts; by default the run's environment, if it can be recreated.
+            observation_names: A name for each observation; by default the environment's.
+            cases: Real observations are assigned to the nearest of this many typical ones, found in
                 episodes that the agent plays.
-            episodes: How many episodes are played where values and frequencies are not exact; 1000
-                by default, and 100 where the environment is stepped on the host.
-            discount: Of the values; that of the method by default, or 0.99.
+            episodes: Number of episodes to play where values and frequencies are not exact; by
+                default 1000, or 100 if the environment is stepped on the host.
+            discount: Discount of the values; by default the method's, or 0.99.
 
         >>> print(agent.machine().harden().minimise())
         """
@@ -242,17 +241,19 @@ class Agent:
         deterministic: bool = False,
         seed: int = 0,
     ) -> Evaluation:
-        """Play fresh episodes, and measure what they return.
+        """Play fresh episodes, and measure their returns.
 
         Args:
-            environment: Where: whatever `learn` takes; by default that of the run, if it can be
-                made again.
-            episodes: How many.
+            environment: Where to play: anything `learn` accepts; by default the run's environment,
+                if it can be recreated.
+            episodes: Number of episodes.
             deterministic: Take the most probable agent states and actions, as in `predict`.
-            seed: The same seed, the same episodes, if the environment draws by its seed alone.
+            seed: The same seed gives the same episodes, if all of the environment's randomness
+                comes from its seed.
 
         Returns:
-            Its `mean` and `standard_error`, the `returns` and `lengths` of the episodes.
+            An evaluation with `mean` and `standard_error`, and the `returns` and `lengths` of the
+            episodes.
 
         >>> agent.evaluate("CheeseMaze", episodes=1000).mean
         """
@@ -270,13 +271,13 @@ class Agent:
         return Evaluation(returns, lengths)
 
     def export(self, path: str | os.PathLike[str], *, deterministic: bool = True) -> None:
-        """Write the policy in another language, by how `path` ends.
+        """Write the policy in another language, by the suffix of `path`.
 
         `.h` is a C header, `.py` a Python class without dependencies, `.onnx` a graph with the
         memory as input and output; `.json` and `.dot` are tables and a picture. By default it does
-        what `predict(..., deterministic=True)` does. Real observations, and a window of more than
-        one, need a network: `.py` or `.onnx`; or `agent.machine().export(...)`, which tells typical
-        cases apart, and knows the windows that are met in its environment.
+        what `predict(..., deterministic=True)` does. Real observations and windows of more than one
+        need a network (`.py` or `.onnx`), or `agent.machine().export(...)`, which distinguishes
+        typical cases and knows the windows that occur in its environment.
 
         >>> agent.export("policy.h")
         """
@@ -292,7 +293,7 @@ class Agent:
         (machine.harden() if deterministic else machine).export(path)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the agent into one file of arrays and JSON, for `asmpg.load`.
+        """Save the agent to a single file of arrays and JSON, for `asmpg.load`.
 
         >>> agent.save("cheese.npz")
         """
@@ -341,49 +342,50 @@ class Agent:
 
     @property
     def config(self) -> RunConfig | None:
-        """The configuration of the run that the agent is from; `None` if it is from none."""
+        """The configuration of the run that the agent comes from; `None` if it comes from none."""
         recipe = self._origin.recipe
         return None if recipe is None else recipe.config
 
     @property
     def interface(self) -> Interface | None:
-        """Name, spaces and time limit of the environment it was trained in, if it was."""
+        """Name, spaces and time limit of the environment it was trained in, if it was trained."""
         recipe = self._origin.recipe
         return None if recipe is None else recipe.interface
 
     @property
     def history_policy(self) -> HistoryPolicy | None:
-        """Its distributions of actions along histories; `None` where rewards matter, too."""
+        """Its distributions of actions along histories; `None` if rewards matter, too."""
         if self.policy is not None:
             return FilteredPolicy(self.policy)
         return self.learned if isinstance(self.learned, HistoryPolicy) else None
 
     @property
     def num_actions(self) -> int:
-        """How many actions there are to choose from."""
+        """Number of actions to choose from."""
         recipe = self._origin.recipe
         return self._asm_policy().num_actions if recipe is None else recipe.interface.num_actions
 
     @property
     def num_states(self) -> int:
-        """Number of agent states; of the hidden ones, where the policy has a window."""
+        """Number of agent states; of the hidden ones, if the policy has a window."""
         return self._asm_policy().num_states
 
     @property
     def window(self) -> int:
-        """How many observations the action depends on directly; 0 for the paper's policies."""
+        """Number of observations the action depends on directly; 0 for the paper's policies."""
         return _kernels.window(self._asm_policy())
 
     @property
     def counts(self) -> bool:
-        """Whether actions depend on how often each observation came in the episode."""
+        """Whether actions depend on how often each observation has occurred in the episode."""
         return _kernels.counts(self._asm_policy())
 
     def num_memories(self, environment: Any = None) -> int:
-        """How many memories the agent can have between two steps, where observations are finite.
+        """Number of memories the agent can have between two steps, if observations are finite.
 
-        Agent states, times what a window keeps: all that a symbol and an action each can fill it
-        with, or, in an `environment` with a finite model, what can really be met there.
+        The number of agent states times that of the window's contents: all sequences of symbols and
+        actions that fit in it or, in an `environment` with a finite model, those that can occur
+        there.
 
         >>> agent.num_memories(asmpg.make("CheeseMaze"))
         """

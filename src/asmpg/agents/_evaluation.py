@@ -42,7 +42,7 @@ class Evaluation:
 
     @property
     def standard_error(self) -> float:
-        """That of the mean; NaN for a single episode."""
+        """The standard error of the mean; NaN for a single episode."""
         return standard_error(self.returns)
 
     @property

@@ -30,18 +30,18 @@ def load(
     step: int | None = None,
     method: Method[Any] | None = None,
 ) -> Agent:
-    """The agent in a file that `Agent.save` wrote, or that of the run in a folder.
+    """Load the agent in a file written by `Agent.save`, or that of the run in a folder.
 
-    The environment is not needed, wherever it came from, and no module is imported. In a folder,
-    without `seed`, it is that of the seed with the highest return (the one that is optimised), as
-    of its best evaluation or, with `which="last"`, of its last. The best evaluation of a seed is
-    the latest that is not clearly worse than an earlier one: a lucky one is not preferred to all
-    that came after it.
+    The environment is not needed, wherever it came from, and no module is imported. From a folder,
+    without `seed`, the agent is that of the seed with the highest return (the one being optimised),
+    at its best evaluation or, with `which="last"`, at its last. The best evaluation of a seed is
+    the latest that is not clearly worse than an earlier one, so that a lucky one is not preferred
+    to all that came after it.
 
-    Where checkpoints were kept (`checkpoint_every`), `step` chooses the first one that has so many
-    steps or more, instead of the best or the last.
+    If checkpoints were kept (`checkpoint_every`), `step` selects the first one at or after that
+    many steps, instead of the best or the last.
 
-    A `method` of your own that cannot be made again from what is on disk is handed in.
+    Pass your own `method` if it cannot be recreated from what is on disk.
 
     >>> agent = asmpg.load("runs/cheese", seed=1952)
     """

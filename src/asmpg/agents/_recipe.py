@@ -63,7 +63,7 @@ class Recipe:
         return self.config.make_method()
 
     def resolve(self) -> ResolvedEnvironment | None:
-        """The environment of the run; `None` if it cannot be made again."""
+        """The environment of the run; `None` if it cannot be recreated."""
         if not self.interface.by_name and isinstance(self.config.environment, str):
             return None
         try:

@@ -1,4 +1,4 @@
-"""What commands share that run jobs: where these run, and what is said of those that failed."""
+"""Shared by the commands that run jobs: where jobs run, and how failures are reported."""
 
 import concurrent.futures
 import dataclasses
@@ -12,13 +12,13 @@ from asmpg.commands._options import read_options
 from asmpg.studies import JobFolder, JobState, Runner, StudyProgress
 from asmpg.studies.executors import Executor, ExecutorSettings, FuturesExecutor, make_executor
 
-#: What says where jobs run: an executor, any pool, or a name.
+#: Where jobs run: an executor, any pool, or a name.
 Where = Executor | concurrent.futures.Executor | str
 
 
 @dataclasses.dataclass(frozen=True)
 class JobOptions:
-    """Where jobs run, and what becomes of those that do not end well."""
+    """Where jobs run, and what to do about failures."""
 
     executor: Where
     settings: ExecutorSettings
@@ -36,7 +36,7 @@ class JobOptions:
 
     @classmethod
     def taken_from(cls, options: dict[str, Any]) -> "JobOptions":
-        """Those among the `options` of a command line, which are taken out."""
+        """Take the job options out of the `options` of a command line."""
         names = {field.name for field in dataclasses.fields(ExecutorSettings)} - {"options"}
         settings = ExecutorSettings(
             options=read_options("executor-option", options.pop("executor_option")),
@@ -55,7 +55,7 @@ class JobOptions:
     def run(
         self, folder: JobFolder[Any], executor: Executor, *, heading: str = ""
     ) -> list[JobState]:
-        """Run what is missing of the jobs in `folder`; gives those that failed."""
+        """Run the missing jobs in `folder`; return those that failed."""
         progress = StudyProgress(quiet=self.quiet)
         if heading:
             progress.say(heading)
@@ -67,7 +67,7 @@ class JobOptions:
 
 
 def raise_failures(folder: JobFolder[Any], failed: Sequence[JobState]) -> None:
-    """A `TrainingError` that lists all jobs that failed, and why; nothing if there are none."""
+    """Raise a `TrainingError` that lists all failed jobs, and why they failed, if there are any."""
     if not failed:
         return
     lines = [

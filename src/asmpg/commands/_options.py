@@ -34,7 +34,7 @@ def read_names(option: str, text: str | None) -> list[str] | None:
 def read_options(name: str, given: Iterable[str]) -> dict[str, Any]:
     """`["start=zeros", "head_width=20"]` as a dictionary; values are JSON, or else text.
 
-    `name` is that of the option on the command line, for messages.
+    `name` is the name of the command-line option, for error messages.
     """
     options = {}
     for text in given:

@@ -1,4 +1,4 @@
-"""`asmpg check`: whether an environment fits, what it costs, and whether memory helps."""
+"""`asmpg check`: whether an environment fits, how fast it is, and whether memory helps."""
 
 import json
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ def show(
     as_json: bool,
     environment_option: Sequence[str],
 ) -> None:
-    """Check, and print the report; an environment that does not fit is an error here."""
+    """Check an environment and print the report; here, one that does not fit is an error."""
     options = read_options("environment-option", environment_option)
     with Console(stderr=True).status(f"Checking {environment}"):
         report = check(

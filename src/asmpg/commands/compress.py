@@ -1,4 +1,4 @@
-"""`asmpg compress`: the score of a behaviour against the size of the memory that has it."""
+"""`asmpg compress`: the score of a policy against the size of its memory."""
 
 import json
 from pathlib import Path
@@ -23,6 +23,6 @@ def show(run: Path, *, num_states: str, out: Path | None, as_json: bool, **asked
         print(json.dumps(report, indent=2))
         return
     Console().print(score_table(report))
-    print(f"The runs are in {folder}, in a folder for each size")
+    print(f"The runs are in {folder}, one folder per size")
     for path in paths:
         print(f"Drew {path}")

@@ -1,4 +1,4 @@
-"""`asmpg distil`: a finite memory that does what the agent of a run does."""
+"""`asmpg distil`: a finite memory that imitates the agent of a run."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ from asmpg.distillation import distil as distil
 from asmpg.exact import BeliefPolicy, Solver
 from asmpg.runs import Which
 
-#: How the solver of a teacher that knows the model is called.
+#: The solver of each teacher that knows the model.
 _SOLVERS: dict[str, Solver] = {"belief": "point-based", "qmdp": "qmdp"}
 
 
@@ -33,11 +33,11 @@ def show(run: Path, *, num_states: int, out: Path | None, as_json: bool, **asked
         return
     students = [{"num_states": num_states, **entry} for entry in report["students"]]
     Console().print(score_table({**report, "students": students}))
-    print(f"The run is in {folder}; look into its memory with: asmpg show {folder}")
+    print(f"The run is in {folder}; inspect its memory with: asmpg show {folder}")
 
 
 def default_folder(run: Path, ending: str, teacher: str) -> Path:
-    """Beside the run of the teacher; that of an environment is where runs are."""
+    """Beside the teacher's run, or in `runs` for an environment."""
     if teacher == "agent":
         return run.with_name(f"{run.name}-{ending}")
     return Path("runs") / f"{run.stem}-{teacher}-{ending}"
@@ -72,7 +72,7 @@ def score_table(report: Mapping[str, Any]) -> Table:
     label = str(report["score"]).replace("_", " ")
     table = Table(
         title=f"{report['environment']}: {label}",
-        caption="KL: from the teacher's distributions, in nats a step; "
+        caption="KL: from the teacher's distributions, in nats per step; "
         "agreement: of the most probable actions",
         box=rich.box.SIMPLE,
     )
@@ -102,7 +102,7 @@ def _rows(report: Mapping[str, Any], *, tuned: bool) -> Iterator[list[str]]:
 
 
 def _score(found: Mapping[str, Any]) -> str:
-    """Exact where that is known."""
+    """The exact score where it is known."""
     if found["exact"] is not None:
         return f"{found['exact']:.4g}"
     return f"{found['value']:.4g} ± {found['standard_error']:.2g}"

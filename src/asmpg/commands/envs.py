@@ -39,7 +39,7 @@ _MOST_NAMES = 30
 def envs(name: str | None = None, *, recompute: bool = False) -> list[dict[str, Any]]:
     """The paper's environments, or the one called `name`, with the values of policies in them.
 
-    Stored values are used where a solver is slow, unless asked to `recompute` them.
+    Where a solver is slow, stored values are used unless `recompute` is true.
 
     >>> asmpg.envs("CheeseMaze")[0]["values"]["history_optimal"]
     """
@@ -50,7 +50,7 @@ def envs(name: str | None = None, *, recompute: bool = False) -> list[dict[str, 
 def show(
     name: str | None, *, as_json: bool, pictures: Path | None, recompute: bool = False
 ) -> None:
-    """Print the page of one environment, or of all, and draw it if asked."""
+    """Print one environment in detail, or a table of all, and draw them if asked."""
     made = [make(known) for known in ([name] if name else PAPER_ENVIRONMENTS)]
     environments = {environment.name: environment for environment in made}
     console = Console(stderr=True)
@@ -111,7 +111,7 @@ def _print_table(
         table.add_section()
     rich.print(table)
     _print_legend(measured)
-    print("asmpg envs NAME shows one in detail; --pictures FOLDER draws them; --json has it all.")
+    print("asmpg envs NAME shows one in detail; --pictures FOLDER draws them; --json prints all.")
 
 
 def _summary(environment: Environment[Any]) -> str:
@@ -155,13 +155,13 @@ def _print_detail(environment: Environment[Any], values: Yardsticks) -> None:
             cells = [_cell(values, kind, criterion) for criterion in CRITERIA]
             table.add_row(label, *cells, ": ".join(filter(None, [value.kind, value.note])))
     console.print(table)
-    print(f"After {_PICTURE_STEPS} random steps or fewer:\n")
+    print(f"After up to {_PICTURE_STEPS} random steps:\n")
     print(text(environment, random_episode(environment, seed=0, steps=_PICTURE_STEPS)))
 
 
 def _some(names: tuple[str, ...]) -> str:
     shown = ", ".join(names[:_MOST_NAMES])
-    return shown if len(names) <= _MOST_NAMES else f"{shown}, ... ({len(names)} in all)"
+    return shown if len(names) <= _MOST_NAMES else f"{shown}, ... ({len(names)} in total)"
 
 
 def _description(environment: Environment[Any]) -> str:
@@ -190,8 +190,8 @@ def _print_legend(measured: Mapping[str, Yardsticks]) -> None:
     every = [getattr(values, kind) for values in measured.values() for kind in YARDSTICK_LABELS]
     kinds = {yardstick.kind for yardstick in every if yardstick is not None}
     if "search" in kinds:
-        print("≥  found by a local search, so at least this much")
+        print("≥  found by a local search: at least this much")
     if "bound" in kinds:
-        print("≤  an upper bound, so at most this much")
+        print("≤  an upper bound: at most this much")
     if kinds & {"grid", "simulation"}:
-        print("≈  computed on a grid, or simulated; how well it is known is in --json")
+        print("≈  computed on a grid, or simulated; --json has the accuracy")

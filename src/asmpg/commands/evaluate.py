@@ -1,4 +1,4 @@
-"""`asmpg evaluate`: measure the policies of a run with fresh episodes."""
+"""`asmpg evaluate`: evaluate the policies of a run on fresh episodes."""
 
 import json
 from pathlib import Path
@@ -37,7 +37,7 @@ def show(
     if as_json:
         print(json.dumps(entries, indent=2))
         return
-    policy = f"{which} policy" if step is None else f"first policy kept from step {step:,} on"
+    policy = f"{which} policy" if step is None else f"first policy kept at or after step {step:,}"
     table = Table(
         title=f"{run}: {episodes:,} episodes with the {policy} of each seed",
         box=box.SIMPLE_HEAD,

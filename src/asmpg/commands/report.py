@@ -1,4 +1,4 @@
-"""`asmpg report`: tables, figures and report of a study or a sweep, as far as it has come."""
+"""`asmpg report`: tables, figures and report of a study or sweep, from its results so far."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -34,10 +34,10 @@ class Report(NamedTuple):
 
 
 def report(folder: str | Path, *, trust: bool = False) -> Path:
-    """Write tables, figures and report of a study or a sweep so far; returns its path.
+    """Write the tables, figures and report of a study or sweep so far; return the report's path.
 
-    A study may name modules to import. Those of a folder that came from somebody else are
-    imported only with `trust`.
+    A study may name modules to import. For a folder that came from somebody else, they are imported
+    only with `trust`.
 
     >>> asmpg.report("runs/quick")
     """
@@ -56,12 +56,12 @@ def show(folder: Path, *, trust: bool) -> None:
 
 
 def write_report(folder: StudyFolder, *, quiet: bool) -> Report:
-    """Write tables, figures and report into the folder of a study."""
+    """Write tables, figures and report to the folder of a study."""
     leave_the_gpu_to_the_jobs()
     with Console(stderr=True, quiet=quiet).status("Computing yardsticks, statistics and figures"):
         results = collect(folder)
         if not results.curves:
-            raise TrainingError(f"{folder.path} has no whole run yet: nothing to report")
+            raise TrainingError(f"{folder.path} has no complete run yet: nothing to report")
         summary = summarise(results)
         write_tables(results, summary, folder.path / "tables")
         pictures = draw_figures(results, summary, folder.path / "figures")
@@ -71,7 +71,7 @@ def write_report(folder: StudyFolder, *, quiet: bool) -> Report:
 
 
 def show_report(written: Report) -> None:
-    """Print the scores, environment by environment, a row for each entry."""
+    """Print the scores by environment, one row per entry."""
     path, results, summary = written
     table = Table(
         title="Interquartile means over seeds, with 95 % intervals",
@@ -93,7 +93,7 @@ def show_report(written: Report) -> None:
     Console().print(table)
     for environment, sentence in answer(results, summary).environments.items():
         print(f"{environment}: {sentence}")
-    print(f"The report is {path}; tables and figures are beside it")
+    print(f"The report is {path}; tables and figures are next to it")
 
 
 #: How many of the best trials are printed.
@@ -101,7 +101,7 @@ _MOST_TRIALS = 10
 
 
 def show_sweep_report(written: SweepReport) -> None:
-    """Print the best trials, how much each option matters, and how to go on with the best."""
+    """Print the best trials, how much each option matters, and how to continue with the best."""
     names = list(written.sweep.dimensions)
     ranked = written.ranked()
     table = Table(title="The best trials so far", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
@@ -118,12 +118,12 @@ def show_sweep_report(written: SweepReport) -> None:
         if each.importance is not None
     ]
     if matters:
-        print(f"Variance of scores that each option explains alone: {', '.join(matters)}")
+        print(f"Share of the score variance that each option explains alone: {', '.join(matters)}")
     if written.best is not None:
         print("\nTrain with the best options, on other seeds:\n")
         print("\n".join(train_commands(written.sweep, written.best.trial)))
         print(f"\nor in a study:\n\n{study_entry(written.sweep, written.best.trial)}\n")
-    print(f"The report is {written.path}; tables and figures are beside it")
+    print(f"The report is {written.path}; tables and figures are next to it")
 
 
 def leave_the_gpu_to_the_jobs() -> None:

@@ -1,4 +1,4 @@
-"""`asmpg show`: the memory of a run's agents as machines: a table, pictures, a page to play on."""
+"""`asmpg show`: a run's agents as machines: a table, figures, and a page to watch them play."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from asmpg.runs import RunFolder, Which
 
 #: What is written beside the page.
 _FILES = ("machine.svg", "machine.png", "machine.dot", "machine.json")
-#: The machines of so many seeds are put side by side.
+#: At most this many seeds have their machines shown side by side.
 _MOST_SEEDS = 10
 _MOST_MOMENTS = 20
 
@@ -44,11 +44,11 @@ def show(
 ) -> Shown:
     """Draw the machine of a seed, by default the best, and write `machine.html` to watch it play.
 
-    The page shows the machine as learned and hardened and minimised; without `seed`, also those of
-    the run's other seeds. With `minimise`, the pictures and files are of the minimised one. With
-    `history`, the seed is trained once more, to show its machine at so many moments of the run. The
-    files go into the folder `out`, by default that of the run. If not `quiet`, the machine is
-    printed: its table, or in `words`.
+    The page shows the machine as learned, and hardened and minimised; without `seed`, it also shows
+    those of the run's other seeds. With `minimise`, the figures and files are of the minimised
+    machine. With `history`, the seed is trained again to show its machine at that many points of
+    the run. Files are written to the folder `out`, by default the run's. Unless `quiet`, the
+    machine is printed, as a table or in `words`.
 
     >>> print(asmpg.show("runs/cheese", minimise=True).machine)
     """

@@ -1,4 +1,4 @@
-"""`asmpg solve`: bounds on the best value of a finite model, and a controller of each size."""
+"""`asmpg solve`: bounds on the optimal value of a finite model, and controllers of each size."""
 
 import hashlib
 import json
@@ -30,7 +30,7 @@ from asmpg.interop import resolve
 
 SIZES = (1, 2, 4, 8, 16)
 _DISCOUNT = 0.99
-#: The share of the time that goes to the bounds; they are what the controllers begin with.
+#: The share of the time that goes to the bounds; the controllers start from them.
 _FOR_BOUNDS = 0.4
 _FILE = "solve.json"
 #: What is read of a file that was begun.
@@ -48,13 +48,13 @@ def solve(
     environment_options: Mapping[str, Any] | None = None,
     progress: Callable[[str], object] = lambda _: None,
 ) -> dict[str, Any]:
-    """Bound the best value of a finite model, and search the best controller of each size.
+    """Bound the optimal value of a finite model, and search for the best controller of each size.
 
-    `environment` is a POMDP file, or whatever else `learn` takes, if its model is finite. The
-    horizon is infinite; the discount is that of the file, or 0.99. Two fifths of `seconds` go to
-    the bounds. With `out`, everything is written into that folder, sizes that are there already
-    are not solved again, and each size has its machine for Graphviz (and as an `.fsc` file, where
-    nothing is seen before the first action), and its tables.
+    `environment` is a POMDP file, or anything else that `learn` accepts, if its model is finite.
+    The horizon is infinite; `discount` defaults to the file's, or 0.99. Two fifths of `seconds` go
+    to the bounds. With `out`, everything is written to that folder, and sizes already in it are not
+    solved again; each size has its tables and its machine for Graphviz (and, if nothing is observed
+    before the first action, as an `.fsc` file).
 
     >>> asmpg.solve("4x3_nonterminating.pomdp", num_states=(2, 4))["bounds"]["upper"]
     """
@@ -92,7 +92,7 @@ def _solve_missing(
         environment.model,
         discount=discount,
         seconds=_FOR_BOUNDS * seconds,
-        progress=lambda low, high: progress(f"best value between {low:.5g} and {high:.5g}"),
+        progress=lambda low, high: progress(f"optimal value between {low:.5g} and {high:.5g}"),
     )
     report["bounds"] = _tighter(bounds, report.get("bounds"))
     controllers: list[dict[str, Any]] = report.setdefault("controllers", [])
@@ -103,7 +103,7 @@ def _solve_missing(
     )
     best: SolvedController | None = None
     for position, size in enumerate(missing):
-        progress(f"searching a controller with {size} agent states")
+        progress(f"searching for a controller with {size} agent states")
         left = max(0.0, seconds - (time.monotonic() - started)) / (len(missing) - position)
         begun = time.monotonic()
         found = solve_controller(
@@ -157,7 +157,7 @@ def _problem(environment: AbstractFiniteEnvironment, discount: float) -> dict[st
 
 
 def _begun(folder: Path | None, problem: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What an earlier call wrote, if it was for the same problem."""
+    """The report of an earlier call, if it was for the same problem."""
     if folder is None or not (folder / _FILE).exists():
         return None
     report = read_json(folder / _FILE)
@@ -245,7 +245,7 @@ def show(
     else:
         Console().print(_table(report))
     if out is not None:
-        console.print(f"Wrote {out / _FILE}, {out / 'values.png'} and a machine for each size")
+        console.print(f"Wrote {out / _FILE}, {out / 'values.png'} and a machine per size")
 
 
 def _table(report: Mapping[str, Any]) -> Table:
@@ -254,7 +254,7 @@ def _table(report: Mapping[str, Any]) -> Table:
         title=f"{report['name']}: {report['states']} states, {report['actions']} actions, "
         f"{report['observations']} observations, discount {report['discount']:g}",
         caption=f"No policy is worth more than {bounds['upper']:.6g}; "
-        f"one is known that is worth {bounds['lower']:.6g}",
+        f"the best one found is worth {bounds['lower']:.6g}",
         box=rich.box.SIMPLE,
     )
     for heading in ("agent states", "value", "below the upper bound", "began as", "seconds"):

@@ -1,4 +1,4 @@
-"""`asmpg study`: run methods in environments side by side, and compare them."""
+"""`asmpg study`: run several methods in several environments, and compare them."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -40,14 +40,14 @@ def study(
     retries: int = 2,
     quiet: bool = False,
 ) -> Path:
-    """Run what is missing of a study, and write its report; returns the folder of the study.
+    """Run the missing jobs of a study, and write its report; return the folder of the study.
 
-    `name` is a study that comes with the package, or a TOML file; the modules that the file names
-    in `imports` are imported. `executor` is the name of a registered executor, any
-    `concurrent.futures.Executor`, or an `asmpg.Executor` of your own, which then decides on `jobs`,
-    `device` and the like itself. `seeds` is the number of seeds, or the seeds; `environments` and
-    `entries` are those to run, by name or by pattern. The other arguments are those of `asmpg
-    study`. Runs that fail are a `TrainingError`, after all others are done and reported.
+    `name` is a built-in study or a TOML file; the modules listed in the file's `imports` are
+    imported. `executor` is the name of a registered executor, any `concurrent.futures.Executor`, or
+    your own `asmpg.Executor`, which then decides on `jobs`, `device` and the like itself. `seeds`
+    is the number of seeds, or the seeds themselves; `environments` and `entries` select what to
+    run, by name or pattern. The other arguments are those of `asmpg study`. Failed runs raise a
+    `TrainingError`, once all others are done and reported.
 
     >>> asmpg.study("quick", out="runs/quick")
     """

@@ -1,4 +1,4 @@
-"""`asmpg sweep`: try out options of a method, and draw how much each of them matters."""
+"""`asmpg sweep`: search over options of a method, and plot how much each of them matters."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -36,11 +36,11 @@ def sweep(
     retries: int = 2,
     quiet: bool = False,
 ) -> SweepReport:
-    """Run what is missing of the sweep in a TOML file, and report what it found.
+    """Run the missing trials of the sweep in a TOML file, and report its results.
 
-    The modules that the file names in `imports` are imported. The other arguments are those of
-    `asmpg.study`. The `best` trial of what is returned has the best `options`; trials that diverge
-    lose, and are no error. Jobs that fail are a `TrainingError`.
+    The modules listed in the file's `imports` are imported. The other arguments are those of
+    `asmpg.study`. The `best` trial of the returned report has the best `options`; trials that
+    diverge lose, without an error. Failed jobs raise a `TrainingError`.
 
     >>> asmpg.sweep("sweep.toml").best.trial.options
     """

@@ -18,7 +18,7 @@ from asmpg.runs import RunConfig, RunFolder
 from asmpg.training import Callback, TensorBoardLogger, WandbLogger, score_of
 from asmpg.training import train as train
 
-#: Options that go with `--resume`, whatever the run has.
+#: Options that may be given with `--resume`, whatever the run has.
 _WITH_RESUME = {
     "resume",
     "device",
@@ -30,12 +30,12 @@ _WITH_RESUME = {
     "step_timeout",
     "trust",
 }
-#: Options that do not change what is learned, or are read apart.
+#: Options that do not change what is learned, or are read separately.
 _NOT_LEARNING = _WITH_RESUME | {"out", "option", "environment_option"}
 
 
 def show(**options: Any) -> None:
-    """Train, and print the last score; `options` that are `None`, false or empty are not given."""
+    """Train, and print the last score; `options` that are `None`, false or empty are not set."""
     given = {n: value for n, value in options.items() if _is_given(value)}
     if "resume" in given:
         folder = RunFolder(given["resume"])
@@ -47,7 +47,7 @@ def show(**options: Any) -> None:
         config = dataclasses.replace(config, **changed)
         _check_same(folder, asked)
         if config == folder.config and folder.finished():
-            print(f"{folder.path} is finished: nothing left to do, unless with more --steps")
+            print(f"{folder.path} is finished: nothing left to do without more --steps")
             return
     else:
         config = _config(given)
@@ -115,7 +115,7 @@ def _compared(folder: RunFolder, given: Mapping[str, Any]) -> Iterator[tuple[str
 
 
 def _environment_options(config: RunConfig) -> dict[str, Any]:
-    """Those of the run, with the defaults that the environment has where it is one of ours."""
+    """The run's, with the environment's defaults if it is one of ours."""
     known = config.interface
     ours = known is None or (known.by_name and not known.on_host)
     environment = config.resolve(trust=False).environment if ours else None
@@ -155,11 +155,11 @@ def _train(config: RunConfig, out: Path, given: Mapping[str, Any]) -> None:
     print(f"At the last evaluation: {score.label} {found}")
     for line in _early_stops(config, out):
         print(line)
-    print(f"The run is in {out}; draw it with: asmpg plot {out}")
+    print(f"The run is in {out}; plot it with: asmpg plot {out}")
 
 
 def _early_stops(config: RunConfig, out: Path) -> Iterator[str]:
-    """Which seeds stopped before their last step, by the rule that made them."""
+    """How many seeds stopped before their last step, by the rule that stopped them."""
     if config.stop_at is None and config.patience is None:
         return
     folder = RunFolder(out)

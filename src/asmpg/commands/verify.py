@@ -1,4 +1,4 @@
-"""`asmpg verify`: run the paper's theorems, and compare what is measured with what is claimed."""
+"""`asmpg verify`: check the paper's theorems by comparing what they claim with measurements."""
 
 import json
 import sys
@@ -18,7 +18,7 @@ _STYLES = {"holds": "green", "fails": "bold red", "gap": "yellow"}
 
 
 def verify(*, quick: bool = False) -> list[Row]:
-    """Run the paper's theorems: what is claimed, predicted and measured, row by row.
+    """Check the paper's theorems: what is claimed, predicted and measured, row by row.
 
     >>> [row for row in asmpg.verify(quick=True) if row.verdict == "fails"]
     """
@@ -30,16 +30,16 @@ def _rows(*, quick: bool) -> Iterator[Row]:
 
 
 def show(*, quick: bool, as_json: bool, out: Path | None) -> None:
-    """Run all claims and print them; exit with 1 if one fails.
+    """Check all claims and print them; exit with 1 if one fails.
 
-    Gaps, sentences that need what the paper does not say, are shown but are no failures.
+    Gaps, statements that need more than the paper says, are shown but are not failures.
     """
     console = Console(stderr=True)
     rows: list[Row] = []
     with console.status("Checking the gradient theorems") as status:
         for row in _rows(quick=quick):
             rows.append(row)
-            status.update(f"{len(rows)} claims checked, the last one: {row.claim}")
+            status.update(f"{len(rows)} claims checked, most recently: {row.claim}")
     entries = json.dumps([row.as_dict() for row in rows], indent=2)
     if as_json:
         print(entries)

@@ -1,4 +1,4 @@
-"""`compress`: what a behaviour is worth in memories of several sizes."""
+"""`compress`: the score of a policy with memories of several sizes."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -31,8 +31,8 @@ def compress(
 ) -> dict[str, Any]:
     """Distil `teacher`, usually one with many agent states, into memories of several sizes.
 
-    Returns the score of the teacher and, for each size and seed, those of the student, as it was
-    distilled and as it was fine-tuned, and how close it came to the teacher. With `out`, each size
+    Returns the score of the teacher and, for each size and seed, the student's scores after
+    distillation and after fine-tuning, and how close it came to the teacher. With `out`, each size
     is a run in a folder of that name, and the report is in `compress.json`. The other arguments
     are those of `distil`.
 

@@ -24,30 +24,30 @@ def distil(
     verbose: int = 1,
     **lesson: Any,
 ) -> Agent:
-    """Fit a finite memory to what `teacher` does, and return the agent that has it.
+    """Distil `teacher` into a policy with a finite memory, and return the agent.
 
-    The teacher plays; the student's distributions of actions, computed by the filter with the agent
-    state integrated out, are fitted to the teacher's by their cross-entropy. Then the student
-    plays, the teacher says what it would have done, and the student is fitted to all of it, round
-    by round. The result is an agent of `asmpg.ASMPPO`, its `result` a run like any other; steps
-    count from what was played for distilling on.
+    First the teacher plays, and the student's distributions of actions, computed by the filter with
+    the agent state integrated out, are fitted to the teacher's by cross-entropy. Then the student
+    plays, the teacher says what it would have done, and the student is fitted to all data so far,
+    round by round. The result is an agent of `asmpg.ASMPPO`, whose `result` is a run like any
+    other; its steps count on from those played for distillation.
 
     Args:
         teacher: An agent, the folder of a run (its best agent) or a file of one, a `BeliefPolicy`
             of `asmpg.exact`, or any object with `predict(observation, state, episode_start,
             deterministic)` as in Stable-Baselines3.
-        environment: Whatever `learn` takes; that of the teacher's run by default.
+        environment: Anything `learn` accepts; by default that of the teacher's run.
         num_states: Number of agent states of the student.
-        window: How many of the last observations its action sees; ASM-PPO's by default.
-        finetune: Environment steps of ASM-PPO afterwards.
-        out: Folder of the run, which gets a `distil.json` as well; in memory only without one.
-        seeds: How many students, or which; the agent is the one with the highest return.
+        window: Number of recent observations that its action sees; by default ASM-PPO's.
+        finetune: Environment steps to fine-tune the student for with ASM-PPO.
+        out: Folder of the run, which also gets a `distil.json`; without one, all stays in memory.
+        seeds: Number of students, or their seeds; the agent is the one with the highest return.
         method_options: Other options of `asmpg.ASMPPO`.
-        verbose: Show progress on standard error, or with 0 nothing.
+        verbose: 1 shows progress on standard error, 0 shows nothing.
         **lesson: `deterministic` (learn the most probable action instead of the distribution),
-            `rounds` (5), `sequences` played side by side in each (64, on the host 16),
-            `sequence_steps` (an episode's, from 128 to 1,000), `epochs` of a round at most (100),
-            `patience` in epochs without improvement (8), `episodes` that scores are measured with
+            `rounds` (5), `sequences` played in parallel in each (64, on the host 16),
+            `sequence_steps` (an episode's, from 128 to 1,000), maximum `epochs` per round (100),
+            `patience` in epochs without improvement (8), `episodes` to measure scores on
             (1,000), `environment_options`, and `trust` in the module that a run's environment
             names.
 
@@ -81,7 +81,7 @@ def distil_by(
     method_options: Mapping[str, Any] | None,
     verbose: int,
 ) -> Distilled:
-    """The same, with everything that is known of it."""
+    """The same, with everything that is known about it."""
     config = lesson.config(
         num_states=num_states,
         window=window,

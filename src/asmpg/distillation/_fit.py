@@ -23,7 +23,7 @@ _OPTIMISER = adam_by_kind(table=0.03, network=2e-3, b2=0.99, max_norm=1.0)
 
 @dataclasses.dataclass(frozen=True)
 class Fitted:
-    """How close a student comes to the labels of held-out histories, in nats a step.
+    """How close a student comes to the labels of held-out histories, in nats per step.
 
     `kl` is what is left of the cross-entropy without the entropy of the labels; `agreement` is the
     share of steps in which the most probable actions are the same. Each is `None` where it cannot

@@ -39,9 +39,9 @@ class DistilProgress:
 
 def closeness(fitted: Fitted) -> str:
     """In words."""
-    words = f"held-out cross-entropy {fitted.cross_entropy:.4f} nats a step"
+    words = f"held-out cross-entropy {fitted.cross_entropy:.4f} nats per step"
     if fitted.kl is not None:
-        words = f"held-out KL {fitted.kl:.4f} nats a step"
+        words = f"held-out KL {fitted.kl:.4f} nats per step"
     if fitted.agreement is not None:
         words += f", {100 * fitted.agreement:.1f} % the teacher's most probable action"
     return words

@@ -1,4 +1,4 @@
-"""The contract every environment keeps."""
+"""The interface of environments."""
 
 import abc
 import inspect
@@ -42,8 +42,8 @@ class Environment(eqx.Module, Generic[State]):
     An environment knows nothing of time limits but their length, `max_steps`: cutting an episode
     off there (truncation) is left to the caller, and is never reported as `terminated`.
 
-    A class may declare by which `score` policies are compared in it, its `gymnasium_id`, and, if
-    it is one of the paper's, the sizes used there.
+    A class may declare the `score` that policies are compared by, its `gymnasium_id` and, if it is
+    one of the paper's, the sizes used there.
     """
 
     score: ClassVar[Score] = "undiscounted_return"
@@ -73,9 +73,9 @@ class Environment(eqx.Module, Generic[State]):
         """What `step` accepts."""
 
     def action_mask(self, state: State) -> Bool[Array, " M"] | None:
-        """Which actions are allowed now, or `None` where all always are.
+        """Which actions are allowed now, or `None` if all always are.
 
-        A truth value for each action; of a `MultiDiscrete` space, for each value of each part, one
+        A boolean for each action; for a `MultiDiscrete` space, for each value of each part, one
         part after another. At least one action must be allowed.
         """
         del state
@@ -83,21 +83,21 @@ class Environment(eqx.Module, Generic[State]):
 
     @property
     def latent_space(self) -> Space:
-        """What `latent` gives: by default a vector of all numbers in the latent state."""
+        """The space of `latent`: by default, vectors of all numbers in the latent state."""
         _, state = jax.eval_shape(self.reset, jax.random.key(0))
         (size,) = jax.eval_shape(self.latent, state).shape
         largest = float(np.finfo(np.float32).max)
         return Box((-largest,) * size, (largest,) * size)
 
     def latent(self, state: State) -> Shaped[Array, "*latent"]:
-        """The latent state for a critic that may see it in training; see `latent_space`."""
+        """The latent state, for a critic that may see it in training; see `latent_space`."""
         # PRNG keys are no numbers.
         leaves = [leaf for leaf in jax.tree.leaves(state) if _is_number(leaf)]
         return jnp.concatenate([jnp.zeros(0 if leaves else 1), *map(jnp.ravel, leaves)])
 
     @property
     def masked(self) -> bool:
-        """Whether it says which actions are allowed: whether `action_mask` is its own."""
+        """Whether actions are masked, that is, whether `action_mask` is overridden."""
         return type(self).action_mask is not Environment.action_mask
 
     @property
@@ -111,17 +111,17 @@ class Environment(eqx.Module, Generic[State]):
 
     @property
     def discount(self) -> float | None:
-        """The discount that belongs to the task; `None` where it is up to the method."""
+        """The discount that belongs to the task; `None` if it is up to the method."""
         return None
 
     @property
     def name(self) -> str:
-        """The name shown to people."""
+        """The name, for display."""
         return type(self).__name__
 
     @property
     def action_names(self) -> tuple[str, ...]:
-        """A word for each action; for each combination of parts, the last one counting fastest."""
+        """A name for each action; for each combination of parts, the last one varying fastest."""
         space = self.action_space
         if isinstance(space, Discrete):
             return tuple(str(action) for action in range(space.n))
@@ -132,7 +132,7 @@ class Environment(eqx.Module, Generic[State]):
 
     @property
     def observation_names(self) -> tuple[str, ...]:
-        """A word for each observation; where these are real, for each of their numbers, or none."""
+        """A name for each observation; for real ones, for each of their components, or none."""
         space = self.observation_space
         return tuple(map(str, range(space.n))) if isinstance(space, Discrete) else ()
 
@@ -141,11 +141,11 @@ class Environment(eqx.Module, Generic[State]):
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
     def describe_state(self, state: State) -> str:
-        """One line on the latent state, for people."""
+        """A one-line description of the latent state."""
         return " ".join(f"{leaf}" for leaf in jax.tree.leaves(state))
 
     def describe_observation(self, observation: np.ndarray) -> str:
-        """One line on an observation, for people."""
+        """A one-line description of an observation."""
         return " ".join(f"{value:.4g}" for value in np.ravel(observation).tolist())
 
     def draw(self, axes: "Axes", episode: "Episode") -> None:

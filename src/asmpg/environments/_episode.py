@@ -1,4 +1,4 @@
-"""The record of one running episode, kept on the host for those who look at it."""
+"""The record of one running episode, kept on the host for display."""
 
 import dataclasses
 from typing import Any

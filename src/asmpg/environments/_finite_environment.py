@@ -148,7 +148,7 @@ class FiniteEnvironment(AbstractFiniteEnvironment):
     tables: SamplingTables
 
     def __init__(self, model: FiniteModel, *, max_steps: int = 200, label: str = "FiniteModel"):
-        """`label` is the name shown to people."""
+        """`label` is the name, for display."""
         self.model = model
         self.max_steps = check_integer("max_steps", max_steps, low=1)
         self.label = label

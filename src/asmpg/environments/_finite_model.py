@@ -46,9 +46,9 @@ class FiniteModel:
     ):
         """Build from outcome lists.
 
-        `reward` may leave out the last axis where it does not depend on the outcome, and
-        `observation` the first where it does not depend on the action; `start_observation` may
-        be left out in that second case only.
+        `reward` may omit the last axis if it does not depend on the outcome, and `observation` the
+        first if it does not depend on the action; only in that second case may `start_observation`
+        be omitted.
         """
         successors = np.array(successor, dtype=np.int64)
         if successors.ndim != 3:

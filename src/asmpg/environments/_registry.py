@@ -53,14 +53,14 @@ def registered_names() -> list[str]:
 
 
 def is_pomdp_file(name: str) -> bool:
-    """Whether `make` takes `name` for the path of a POMDP file."""
+    """Whether `make` treats `name` as the path of a POMDP file."""
     return name.lower().endswith(".pomdp")
 
 
 def register(name: str, factory: Factory) -> None:
-    """Let `make(name, **options)` call `factory`, a function or an `Environment` class.
+    """Register `factory`, a function or an `Environment` class, for `make(name, **options)`.
 
-    A name can be taken once; the built-in names are taken.
+    A name can be registered only once; the built-in names are taken.
     """
     if not re.fullmatch(r"[A-Za-z][\w-]*", name):
         raise ValueError(

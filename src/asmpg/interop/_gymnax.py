@@ -1,4 +1,4 @@
-"""Environments in the style of gymnax, taken in."""
+"""Gymnax-style environments, as ours."""
 
 import copy
 import dataclasses
@@ -31,10 +31,10 @@ _LARGEST = float(np.finfo(np.float32).max)
 class GymnaxEnvironment(Environment[Any]):
     """An environment of gymnax's interface, compiled as ours are.
 
-    `reset_env` and `step_env` are called where there are any, as they do not reset by themselves;
-    else `reset` and `step`, whose state after an episode is then that of the next. The time limit
-    of the parameters, `max_steps_in_episode`, is truncation, not termination: what counts as
-    termination is a `done` that is reported with the time limit out of the way, too.
+    `reset_env` and `step_env` are called if they exist, as they do not reset automatically; else
+    `reset` and `step`, whose state after an episode is then that of the next. The time limit of the
+    parameters, `max_steps_in_episode`, is truncation, not termination: only a `done` that is also
+    reported without the time limit counts as termination.
     """
 
     inner: Any = eqx.field(static=True)
@@ -91,12 +91,12 @@ class GymnaxEnvironment(Environment[Any]):
 
     @property
     def reward_bound(self) -> float:
-        """Nobody knows."""
+        """Unknown, so infinite."""
         return float("inf")
 
     @property
     def name(self) -> str:
-        """That of the environment inside."""
+        """The name of the wrapped environment."""
         return str(getattr(self.inner, "name", type(self.inner).__name__))
 
     def _read(self, observation: Any) -> Array:
@@ -115,11 +115,11 @@ class GymnaxEnvironment(Environment[Any]):
 def from_gymnax(
     environment: Any, params: Any = None, *, max_steps: int | None = None
 ) -> GymnaxEnvironment:
-    """An environment object in the style of gymnax, as an `Environment`.
+    """Wrap a gymnax-style environment object as an `Environment`.
 
-    It has `reset(key, params)` and `step(key, state, action, params)`, with or without `params`,
-    and spaces with `n`, or with `low`, `high` and `shape`. Its time limit is `max_steps` or that of
-    its parameters, `max_steps_in_episode`, whichever is smaller; without either, 1000.
+    It must have `reset(key, params)` and `step(key, state, action, params)`, with or without
+    `params`, and spaces with `n`, or with `low`, `high` and `shape`. Its time limit is the smaller
+    of `max_steps` and its parameters' `max_steps_in_episode`; without either, 1000.
 
     >>> agent = asmpg.ASMPPO(num_states=4).learn(asmpg.from_gymnax(environment, params))
     """

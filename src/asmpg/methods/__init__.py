@@ -1,4 +1,4 @@
-"""What learns."""
+"""Learning methods."""
 
 from asmpg.methods._asmpg import ASMPG as ASMPG
 from asmpg.methods._asmpg import Learner as Learner

@@ -1,4 +1,4 @@
-"""ASMPG: the paper's algorithm, and what lowers the variance of its gradient."""
+"""ASMPG: the paper's algorithm, with options that lower the variance of its gradient."""
 
 import functools
 from typing import Any, ClassVar, Literal
@@ -65,7 +65,7 @@ DiscountFrom = Literal["start", "step"]
 
 
 class Learner(eqx.Module):
-    """What learning changes: the policy, its optimiser, the critic if there is one."""
+    """What training changes: the policy, its optimiser and, if there is one, the critic."""
 
     policy: ASMPolicy
     optimiser: optax.OptState
@@ -77,22 +77,22 @@ class ASMPG(Method[Learner]):
 
     Every update plays `episodes_per_update` whole episodes, forms the gradient estimate of
     Theorem 1 (`objective="episodic"`, undiscounted) or 2 (`"discounted"`), averages it over the
-    episodes, adds the gradient of the log-barrier, and takes one step uphill. The defaults are the
-    paper's; `num_states` and `hidden` default to its table for its five environments.
+    episodes, adds the gradient of the log-barrier, and takes one ascent step. The defaults are the
+    paper's; in its five environments, `num_states` and `hidden` default to the values in its table.
 
-    Where the paper can be read in several ways, each is an option: the `activation`, the
+    Where the paper can be read in several ways, the reading is an option: the `activation`, the
     `initial_weights` and the `inputs` of its networks, the `barrier_form`, `discount_from`,
     `step_reduction`, and whether returns are standardised (`standardise`). The defaults are the
     reading under which most of its claims hold: the mean over the steps of each episode, which
-    makes the estimate a biased one, and networks that start orthogonal (`initial_weights=None`).
-    Algorithm 2 to the letter is `step_reduction="episode-sum"`.
+    biases the estimate, and orthogonal initialisation of the networks (`initial_weights=None`). For
+    Algorithm 2 to the letter, use `step_reduction="episode-sum"`.
 
-    Past the paper: `estimator="marginal"` integrates the agent state out, a `baseline` is taken off
-    the weights (all of these leave the estimate unbiased), `normalise` divides the weights by their
-    root mean square (biased), the barrier may fade over the share `barrier_fade` of the run, `nu`
-    may start sharper (`nu_scale`) or in `groups` of agent states that are kept for `hold` steps,
-    actions may depend on a `window` of observations and on `counts` of them, and logits that are
-    parameters themselves may have a rate of their own.
+    Beyond the paper: `estimator="marginal"` integrates the agent state out; a `baseline` is
+    subtracted from the weights (all of these leave the estimate unbiased); `normalise` divides the
+    weights by their root mean square (biased); the barrier may fade over the fraction
+    `barrier_fade` of the run; `nu` may start sharper (`nu_scale`) or in `groups` of agent states
+    that are kept for `hold` steps; actions may depend on a `window` of observations and on `counts`
+    of them; and tables of logits may have a learning rate of their own (`table_learning_rate`).
     """
 
     metric_names: ClassVar[tuple[str, ...]] = ("gradient_norm", "nu_entropy", "phi_entropy")
@@ -192,7 +192,7 @@ class ASMPG(Method[Learner]):
         return 1.0 if self.objective == "episodic" else self.discount
 
     def initialise(self, interface: Interface, key: Key[Array, ""]) -> Learner:
-        """A fresh policy and optimiser, and a critic where one is asked for."""
+        """A fresh policy and optimiser, and a critic if requested."""
         make = kernel_maker(
             interface,
             self.policy,
@@ -235,7 +235,7 @@ class ASMPG(Method[Learner]):
         *,
         progress: Number = 0.0,
     ) -> tuple[Learner, Metrics]:
-        """One step along the gradient that is estimated from whole episodes."""
+        """Take one step along the gradient estimated from whole episodes."""
         del key
         weights, critic = self.weights(learner, experience)
         gradient, spread = self.gradient(learner, experience, weights, progress=progress)
@@ -257,7 +257,7 @@ class ASMPG(Method[Learner]):
         *,
         progress: Number = 0.0,
     ) -> tuple[ASMPolicy, Spread]:
-        """The estimate of the gradient, that of the barrier included."""
+        """The estimate of the gradient, including the barrier's."""
         estimate = sampled_gradient if self.estimator == "sampled" else marginal_gradient
         barrier = barrier_at(
             self.barrier, progress, schedule=self.barrier_schedule, fade=self.barrier_fade
@@ -271,7 +271,7 @@ class ASMPG(Method[Learner]):
     ) -> tuple[Float[Array, "T N"], BaselineCritic | None]:
         """The weights of the scores, and the critic after this batch.
 
-        The critic's baseline is that of before it: it must not have seen the batch.
+        The baseline is the critic's from before this batch, which it must not have seen.
         """
         from_step = self.discount_from == "step"
         weigh = return_to_go if from_step else reward_to_go

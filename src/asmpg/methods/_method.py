@@ -1,4 +1,4 @@
-"""The contract of what learns."""
+"""The interface of methods."""
 
 import abc
 import copy
@@ -20,27 +20,28 @@ if TYPE_CHECKING:
 
 LearnerState = TypeVar("LearnerState")
 MethodKind = TypeVar("MethodKind", bound="Method[Any]")
-#: Numbers that tell how an update went, by name.
+#: Metrics of an update, by name.
 Metrics = dict[str, Float[Array, ""]]
 
 
 def structure(default: Any) -> Any:
-    """A field that decides what is compiled: a size, a kind, a switch."""
+    """A static field, which determines what is compiled: a size, a kind or a switch."""
     return eqx.field(static=True, default=default)
 
 
 class Method(eqx.Module, Generic[LearnerState]):
-    """Hyperparameters, frozen, and the pure functions that turn experience into a policy.
+    """Frozen hyperparameters, and the pure functions that turn experience into a policy.
 
-    A method says what it wants collected, and learns from it. It never plays, and does not know
-    whether its environments are compiled or stepped on the host. Fields that are numbers are leaves
-    of the pytree, so that other values are not compiled anew; all else is `structure`. A number may
-    be `None` where its default depends on the environment: training is by `settled` methods.
+    A method declares what experience to collect, and learns from it. It never steps environments
+    itself, and does not know whether they are compiled or run on the host. Fields that are numbers
+    are leaves of the pytree, so that changing their values does not recompile anything; all others
+    are `structure`. A number may be `None` if its default depends on the environment: training uses
+    `settled` methods.
     """
 
     #: The names of the numbers that `update` reports.
     metric_names: ClassVar[tuple[str, ...]]
-    #: The part of the learner that acts once learning is over.
+    #: The part of the learner that acts after training.
     learned: ClassVar[str]
 
     def __check_init__(self):
@@ -58,15 +59,15 @@ class Method(eqx.Module, Generic[LearnerState]):
         return learn(self, environment, **options)
 
     def defaults(self, interface: Interface) -> dict[str, Number]:
-        """What the numbers are that may be left `None`, by name, in an environment."""
+        """The defaults in an environment of the numbers that may be `None`, by name."""
         del interface
         return {}
 
     def settled(self: MethodKind, interface: Interface) -> MethodKind:
-        """The same method for one environment, with the numbers that were left `None` filled in.
+        """The method for one environment, with the numbers that are `None` filled in.
 
-        All methods below but `return_discount` are called on settled ones. So it makes no
-        difference to what is compiled whether a number was given.
+        All methods below except `return_discount` are called on settled ones, so whether a number
+        was given makes no difference to what is compiled.
         """
         missing = {
             name: number
@@ -83,22 +84,22 @@ class Method(eqx.Module, Generic[LearnerState]):
     @property
     @abc.abstractmethod
     def collects(self) -> Collection:
-        """What is played for each update."""
+        """The experience to collect for each update."""
 
     @property
     @abc.abstractmethod
     def return_discount(self) -> Number:
-        """The discount of the return that is optimised."""
+        """The discount of the return being optimised."""
 
     @abc.abstractmethod
     def initialise(self, interface: Interface, key: Key[Array, ""]) -> LearnerState:
-        """All that learning changes, before it starts."""
+        """The initial learner: everything that training changes."""
 
     @abc.abstractmethod
     def actor(
         self, learner: LearnerState, *, training: bool = False, greedy: bool = False
     ) -> Actor[Any]:
-        """What has been learned, ready to play, or who plays in `training` to be learned from."""
+        """The learned policy, ready to act, or in `training` the one that collects experience."""
 
     @abc.abstractmethod
     def update(
@@ -109,29 +110,29 @@ class Method(eqx.Module, Generic[LearnerState]):
         *,
         progress: Number = 0.0,
     ) -> tuple[LearnerState, Metrics]:
-        """Learn from what `actor(learner, training=True)` played.
+        """Learn from the experience that `actor(learner, training=True)` collected.
 
-        Schedules follow `progress`, the share of the run that is done.
+        Schedules follow `progress`, the fraction of the run that is done.
         """
 
     def continued(self, fresh: LearnerState, earlier: LearnerState) -> LearnerState:
-        """What `earlier` has learned, at the start of a run whose learner would be `fresh`."""
+        """The learner to start a run with from `earlier`, where it would otherwise be `fresh`."""
         del fresh
         return earlier
 
     def with_learned(self, fresh: LearnerState, learned: Any) -> LearnerState:
-        """A `fresh` learner that starts with what another has learned, the part that acts."""
+        """The `fresh` learner with the acting part of another, `learned`."""
         return eqx.tree_at(lambda learner: getattr(learner, self.learned), fresh, learned)
 
     def kernels(self, learner: LearnerState) -> ASMPolicy | None:
-        """The agent-state policy that has been learned; `None` if it is of another kind."""
+        """The learned agent-state policy; `None` if the policy is of another kind."""
         del learner
         return None
 
     def tables(self, learner: LearnerState, *, greedy: bool = False) -> KernelTables | None:
-        """What `actor(learner, greedy=greedy)` does on every input, for exact values.
+        """What `actor(learner, greedy=greedy)` does on every input, as tables for exact values.
 
-        `None` if that cannot be written down.
+        `None` if it cannot be tabulated.
         """
         kernels = self.kernels(learner)
         if kernels is None or not kernels.tabulates:
@@ -148,7 +149,7 @@ def given(number: Number | None) -> Number:
 
 
 def with_structure(method: MethodKind, **fields: Any) -> MethodKind:
-    """The same method but for some of what decides what is compiled."""
+    """The same method with some of its `structure` replaced."""
     changed = copy.copy(method)
     for name, value in fields.items():
         object.__setattr__(changed, name, value)

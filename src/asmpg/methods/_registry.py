@@ -1,4 +1,4 @@
-"""Methods by the names people call them."""
+"""Methods by name."""
 
 import dataclasses
 import re
@@ -13,7 +13,7 @@ from asmpg.methods.ppo import ASMPPO, GRUPPO, MemorylessPPO, MinGRUPPO
 
 
 class Preset(NamedTuple):
-    """A method, the options that its name stands for, and how long it is run if nobody says."""
+    """A method, the options that its name stands for, and how long it trains by default."""
 
     method: type[Method[Any]]
     options: Mapping[str, Any]
@@ -38,8 +38,8 @@ _AIS_FIXED = {
     "batch": "episodes",
 }
 
-#: Past the paper, with its whole episodes and its gradient: the agent state integrated out, tables
-#: where they will do, and a `nu` that remembers from the start.
+#: Beyond the paper, with its whole episodes and its gradient: the agent state integrated out,
+#: tables where they will do, and a `nu` that remembers from the start.
 _ASMPG_MARGINAL = {
     "estimator": "marginal",
     "step_reduction": "episode-sum",
@@ -72,10 +72,10 @@ def register_method(
     steps: int = 150_000,
     evaluate_every: int = 5_000,
 ) -> None:
-    """Give a method of your own a name, for configurations, studies and the command line.
+    """Register your own method by name, for configurations, studies and the command line.
 
-    `options` are what the name stands for, `steps` and `evaluate_every` how long it is run and how
-    often evaluated where nobody says. A name can be taken once.
+    `options` are what the name stands for; `steps` and `evaluate_every` are the defaults of its
+    runs. A name can be registered only once.
 
     >>> asmpg.register_method("my-ppo", MyPPO, options={"num_states": 4})
     """
@@ -97,7 +97,7 @@ def register_method(
 
 
 def preset_name(method: Method[Any]) -> str | None:
-    """The first name that stands for the class of `method`; `None` if there is none."""
+    """The first name registered for the class of `method`; `None` if there is none."""
     if type(method) is AIS:
         return f"ais-{method.variant}"
     return next((name for name, preset in PRESETS.items() if preset.method is type(method)), None)

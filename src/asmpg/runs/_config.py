@@ -38,22 +38,22 @@ def default_seeds(count: int) -> tuple[int, ...]:
 class RunConfig:
     """A run: `method` learns in `environment`, once for each of `seeds`.
 
-    What is left out is as the environment and the method have it, `steps` and `evaluate_every` too.
-    Every `evaluate_every` steps of a seed, or after the next update if that takes longer,
-    `evaluation_episodes` fresh episodes are played, by the most probable agent states and actions
-    if `greedy`. Where environments are stepped on the host, which is slow, the defaults are ten
-    evaluations of 30 episodes after the first one.
+    What is omitted defaults to what the environment and the method define, including `steps` and
+    `evaluate_every`. Every `evaluate_every` steps of a seed, or after the next update if that is
+    later, `evaluation_episodes` fresh episodes are played, with the most probable agent states and
+    actions if `greedy`. If environments are stepped on the host, which is slow, the defaults are
+    ten evaluations of 30 episodes after the first one.
 
-    A seed stops early once an evaluation of it scores `stop_at` or more, or the last `patience`
-    evaluations of it brought no new best score. The score is what the environment declares, reward
-    per step, undiscounted or discounted return. Every seed is judged by its own evaluations, and a
-    run is finished when all have stopped or done their steps.
+    A seed stops early once one of its evaluations scores `stop_at` or more, or its last `patience`
+    evaluations brought no new best score. The score is what the environment declares: reward per
+    step, undiscounted or discounted return. Every seed is judged by its own evaluations, and a run
+    is finished when all have stopped or completed their steps.
 
-    `environment` is whatever `learn` takes: one of ours by name, a Gymnasium id, stepped on the
-    host with the given `vectorization`, or an object. `method` is a name or a method of your own.
-    Options go with names. A run on disk records the `interface` of its environment, so that its
-    agents need nothing else; `method_by_name` is false where its method cannot be made again from
-    what is on disk. A method by name has the discount of a POMDP file where nobody says.
+    `environment` is anything `learn` accepts: the name of a built-in environment, a Gymnasium id,
+    stepped on the host with the given `vectorization`, or an object. `method` is a name or your own
+    method. Options go with names. A run on disk records the `interface` of its environment, so that
+    its agents need nothing else; `method_by_name` is false if its method cannot be recreated from
+    what is on disk. A method given by name uses the discount of a POMDP file unless told otherwise.
 
     >>> RunConfig("CheeseMaze", method_options={"num_states": 4}, steps=100_000)
     >>> RunConfig(my_environment, method=MyPPO(num_states=4))
@@ -116,7 +116,7 @@ class RunConfig:
         check_one_of("vectorization", self.vectorization, ("sync", "async"))
 
     def _check_method(self) -> Preset:
-        """How long such a method is run where nobody says."""
+        """How long such a method trains by default."""
         if isinstance(self.method, Method):
             if self.method_options:
                 raise ValueError(
@@ -151,7 +151,7 @@ class RunConfig:
 
     @property
     def environment_name(self) -> str:
-        """What people call the environment."""
+        """The name of the environment, for display."""
         if isinstance(self.environment, str):
             return self.environment
         known = getattr(self.environment, "name", None)
@@ -159,7 +159,7 @@ class RunConfig:
 
     @property
     def method_name(self) -> str:
-        """What people call the method: a registered name, or that of its class."""
+        """The name of the method, for display: a registered name, or that of its class."""
         if isinstance(self.method, str):
             return self.method
         return preset_name(self.method) or type(self.method).__name__
@@ -167,7 +167,7 @@ class RunConfig:
     def with_objects(
         self, environment: object | None = None, method: Method[Any] | None = None
     ) -> "RunConfig":
-        """With objects in the place of what could not be written down."""
+        """With objects in place of what could not be written to disk."""
         changes: dict[str, Any] = {}
         if environment is not None:
             changes |= {"environment": environment, "environment_options": {}}
@@ -176,9 +176,9 @@ class RunConfig:
         return dataclasses.replace(self, **changes) if changes else self
 
     def resolve(self, *, trust: bool = True) -> ResolvedEnvironment:
-        """The environment, ready to be trained in.
+        """The environment, ready for training.
 
-        Without `trust`, as for names out of files, no module that an id names is imported.
+        Without `trust`, as for names read from files, the module in an id is not imported.
         """
         by_name = self.interface is None or self.interface.by_name
         if isinstance(self.environment, str) and not by_name:
@@ -195,7 +195,7 @@ class RunConfig:
         )
 
     def recording(self, resolved: ResolvedEnvironment) -> "RunConfig":
-        """With all that must be on disk to make agents, and to resume, later on."""
+        """With everything that must be on disk to load agents and to resume later."""
         interface = dataclasses.replace(resolved.interface, by_name=self._rebuilds_environment())
         return dataclasses.replace(
             self, interface=interface, method_by_name=self._described_method()[2]
@@ -213,7 +213,7 @@ class RunConfig:
         return PRESETS[self.method].make(self.method_options, name=self.method)
 
     def _rebuilds_environment(self) -> bool:
-        """Whether name and options are enough to make the environment again, from JSON as well."""
+        """Whether name and options are enough to recreate the environment, also from JSON."""
         if isinstance(self.environment, str):
             return self.interface is None or self.interface.by_name
         environment = self.environment
@@ -247,12 +247,12 @@ class RunConfig:
     def evaluation_steps(self) -> tuple[int, ...]:
         """The numbers of steps after which evaluations are due: 0 first, `steps` last.
 
-        They take place after the update that gets there; one for several if it gets that far.
+        They take place after the update that gets there; one for several, if it gets that far.
         """
         return (*range(0, self.steps, self.evaluate_every), self.steps)
 
     def evaluation_after(self, steps: int) -> int:
-        """When the first evaluation is due after that at `steps`."""
+        """When the next evaluation after that at `steps` is due."""
         return min(self.steps, (steps // self.evaluate_every + 1) * self.evaluate_every)
 
     def finished(self, status: SeedStatus) -> bool:
@@ -261,7 +261,7 @@ class RunConfig:
         return status.evaluations > 0 and done
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON can hold it, the method's options in full."""
+        """As plain data for JSON, with the method's options in full."""
         method, options, by_name = self._described_method()
         config = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         config |= {
@@ -290,7 +290,7 @@ class RunConfig:
 
     @classmethod
     def from_dict(cls, config: Mapping[str, Any]) -> "RunConfig":
-        """The opposite of `to_dict`; a `ValueError` names keys it does not know."""
+        """The inverse of `to_dict`; unknown keys raise a `ValueError`."""
         known = [field.name for field in dataclasses.fields(cls)]
         for name in config:
             check_one_of("keys of the configuration", name, known)
@@ -302,7 +302,7 @@ class RunConfig:
         return cls(**fields)
 
     def differences(self, other: "RunConfig") -> list[str]:
-        """A line for each key whose value is another one in `other`."""
+        """A line for each key whose value differs in `other`."""
         # A configuration that was not trained yet records no interface.
         unknown = (
             {"interface", "vectorization"} if None in (self.interface, other.interface) else ()

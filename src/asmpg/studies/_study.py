@@ -23,7 +23,7 @@ class WrongKeyError(ValueError):
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """A method with options, under a name of its own; what is `None` is the study's."""
+    """A method with options, under its own name; what is `None` is the study's."""
 
     name: str
     label: str
@@ -37,7 +37,7 @@ class Entry:
 
 @dataclasses.dataclass(frozen=True)
 class Published:
-    """What others reached, by environment, in its score; `source` says where that is written."""
+    """Published results, by environment, in its score; `source` says where they come from."""
 
     name: str
     label: str
@@ -47,7 +47,7 @@ class Published:
 
 @dataclasses.dataclass(frozen=True)
 class Claim:
-    """That the entry `ours` does better than each of `theirs`."""
+    """The claim that the entry `ours` does better than each of `theirs`."""
 
     name: str
     label: str
@@ -84,11 +84,11 @@ class Job:
 class Study:
     """Every entry in every environment, for each seed.
 
-    Jobs have all seeds together, or `seeds_per_job` of them: what is run does not depend on the
-    machine, so that a study can be continued elsewhere. A job has as many steps as the study, or as
-    few as its entry or `environment_steps` say. `imports` are the modules that register the user's
-    own environments and methods, or those of Gymnasium. `claims` are judged on all seeds, and on
-    the `selection_seeds`, by which one may choose among entries, and the others apart.
+    A job has all seeds, or `seeds_per_job` of them: what is run does not depend on the machine, so
+    that a study can be continued elsewhere. A job has as many steps as the study, or fewer if its
+    entry or `environment_steps` say so. `imports` are the modules that register the user's own
+    environments and methods, or those of Gymnasium. `claims` are judged on all seeds and also,
+    separately, on the `selection_seeds`, on which one may choose among entries, and on the others.
     """
 
     name: str
@@ -113,7 +113,7 @@ class Study:
         return next(entry for entry in self.entries if entry.name == name)
 
     def config(self, environment: str, entry: Entry, seeds: tuple[int, ...]) -> RunConfig:
-        """What is run of `entry` in `environment`."""
+        """The configuration of `entry` in `environment`."""
         own = {
             name: getattr(self if getattr(entry, name) is None else entry, name)
             for name in ("steps", "evaluate_every", "evaluation_episodes", "greedy")
@@ -129,7 +129,7 @@ class Study:
         )
 
     def jobs(self) -> list[Job]:
-        """Where seeds are divided, jobs are named after their first one, whatever else is run."""
+        """All jobs; if seeds are divided among them, each is named after its first seed."""
         size = self.seeds_per_job or len(self.seeds)
         groups = [self.seeds[begin : begin + size] for begin in range(0, len(self.seeds), size)]
         return [
@@ -146,7 +146,7 @@ class Study:
         ]
 
     def changed(self, *, seeds: tuple[int, ...] | None, steps: int | None) -> "Study":
-        """The study with other seeds or steps; where there are fewer steps, they are kept."""
+        """The study with other seeds or steps; where steps are already fewer, they are kept."""
         study = self if seeds is None else dataclasses.replace(self, seeds=seeds)
         if steps is None:
             return study
@@ -159,10 +159,10 @@ class Study:
     def restricted(
         self, *, environments: Sequence[str] | None = None, entries: Sequence[str] | None = None
     ) -> "Study":
-        """The part of the study in some environments or with some entries, in its own order.
+        """The part of the study with some of its environments or entries, in its own order.
 
-        Both are names, or patterns like `popgym-*Easy`; a `ValueError` if one fits nothing. Claims
-        remain whose entries all do.
+        Both are names, or patterns such as `popgym-*Easy`; one that matches nothing is a
+        `ValueError`. Claims are kept if all their entries are.
         """
         known = [entry.name for entry in self.entries]
         kept = _chosen("environments", environments, self.environments)
@@ -182,7 +182,7 @@ class Study:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON or TOML can hold it; `read_study` is the opposite."""
+        """As plain data for JSON or TOML; `read_study` is the inverse."""
         plain = {
             name: value for name, value in dataclasses.asdict(self).items() if value is not None
         }

@@ -1,4 +1,4 @@
-"""What can listen to training, and the score it is told of."""
+"""Callbacks of training, and the score that they are given."""
 
 import dataclasses
 from collections.abc import Iterable, Mapping
@@ -18,7 +18,7 @@ class Score:
 
     @property
     def label(self) -> str:
-        """The name, for people."""
+        """The name, for display."""
         return self.name.replace("_", " ")
 
 
@@ -35,29 +35,29 @@ def score_of(environment: Environment[Any] | None) -> Score:
 
 
 class Callback:
-    """Hears of everything that happens in a run; every method may be left out."""
+    """Receives everything that happens in a run; override any of its methods."""
 
     def on_start(self, config: RunConfig, score: Score, latest: Mapping[int, Row]) -> None:
-        """Training begins; `latest` has the last row of each seed that is resumed from one."""
+        """Training starts; `latest` has the last row of each seed that is resumed from one."""
 
     def on_compile(self) -> None:
         """The program is being compiled."""
 
     def on_compiled(self, seconds: float) -> None:
-        """The program was compiled; environment steps begin."""
+        """The program has been compiled; environment steps begin."""
 
     def on_evaluation(self, seed: int, row: Row) -> bool | None:
-        """A seed was evaluated. Return `False` to stop training: the rest of the run is left out.
+        """A seed was evaluated. Return `False` to stop training before the rest of the run.
 
-        Evaluations that are under way are finished, and heard of; a run on disk can be resumed.
+        Evaluations under way are finished and reported; a run on disk can be resumed.
         """
 
     def on_end(self, error: BaseException | None) -> None:
-        """Training is over: all done, or stopped by `error`."""
+        """Training has ended: finished, or stopped by `error`."""
 
 
 class Callbacks(Callback):
-    """Passes everything on to several, in order."""
+    """Passes everything on to several callbacks, in order."""
 
     def __init__(self, callbacks: Iterable[Callback]):
         self._callbacks = list(callbacks)

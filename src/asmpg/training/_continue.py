@@ -30,7 +30,7 @@ def starting_from(agent: Agent, program: Program, seeds: Sequence[int]) -> dict[
 
     Policy, critic, optimisers, averages and the running scales of returns and observations are the
     agent's; of one that was read from a file, the policy alone, and the rest is fresh. Steps,
-    schedules, random numbers and episodes start anew.
+    schedules, random numbers and episodes start over.
     """
     _check_spaces(agent, program)
     states = {}

@@ -1,4 +1,4 @@
-"""Measuring trained policies with as many fresh episodes as asked for."""
+"""Evaluation of trained policies on any number of fresh episodes."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -38,12 +38,12 @@ def evaluate(
     """Play fresh episodes with the policy of each seed, or of `seed`, in the folder `run`.
 
     Each entry has means and, as `..._standard_error`, their standard errors; `reward_per_step` is
-    pooled, all rewards over all steps. For finite models it has the exact values too. With
-    `greedy`, the most probable agent states and actions are taken instead of drawn ones. `step`
-    chooses a checkpoint that was kept, as in `asmpg.load`. The same call gives the same numbers.
+    pooled: all rewards over all steps. For finite models, it also has the exact values. With
+    `greedy`, the most probable agent states and actions are taken instead of sampled ones. `step`
+    selects a checkpoint that was kept, as in `asmpg.load`. The same call gives the same numbers.
 
-    An `environment` or a `method` that was given in Python is handed in again. The module that an
-    id names, `module:Name-v0`, is imported only if you `trust` the run.
+    Pass an `environment` or a `method` again if it was given in Python. The module in an id,
+    `module:Name-v0`, is imported only if you `trust` the run.
     """
     check_integer("episodes", episodes, low=1, high=MOST_EPISODES)
     folder = RunFolder(run)

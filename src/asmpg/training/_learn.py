@@ -42,47 +42,52 @@ def learn(
 ) -> Any:
     """Train `method` on `environment`, and return the agent with the policy of its best evaluation.
 
-    The best is the latest that is not clearly worse than an earlier one, by the return that is
-    optimised; `agent.result.agent(which="last")` is that of the end.
+    The best evaluation is the latest that is not clearly worse than an earlier one, by the return
+    being optimised; `agent.result.agent(which="last")` has the final policy.
 
     Args:
-        method: What learns, say `asmpg.ASMPPO(num_states=8)`; `method.learn(...)` is the same. A
-            list of methods that differ in numbers only is one compiled program, and they are
-            trained side by side. It may be left out, `asmpg.learn("CheeseMaze")`: it is then that
-            of `start`, or `asmpg.ASMPPO()`, with the discount of a POMDP file.
-        environment: One of ours by name, or an `Environment`, or an object in the style of gymnax:
-            compiled. A Gymnasium id, a Gymnasium environment (which is copied), or a function that
-            makes one or makes a vector environment, or a `VecEnv`: stepped on the host.
-        steps: Environment steps of each seed; by default the method's: 150,000 for PPO.
-        start: An agent to train on from, of the same kind, in the same or another environment with
-            the same spaces. Its policy, critic and optimisers are taken over, as far as it has
-            them: one from a file has its policy only. Steps count from 0, and schedules begin anew.
-        seeds: How many seeds, or which. With several the agent is that of the one that scores best.
-        out: Folder of the run; without one, everything stays in memory. The runs of several methods
-            are in folders `0`, `1` and so on in it.
+        method: The method to train, e.g. `asmpg.ASMPPO(num_states=8)`; `method.learn(...)` is the
+            same. A list of methods that differ only in numbers is one compiled program, and they
+            are trained side by side. If omitted, as in `asmpg.learn("CheeseMaze")`, it is that of
+            `start`, or `asmpg.ASMPPO()`, with the discount of a POMDP file.
+        environment: The name of a built-in environment, an `Environment`, or a gymnax-style object,
+            all of which are compiled; or a Gymnasium id, a Gymnasium environment (which is copied),
+            a function that makes one or makes a vector environment, or a `VecEnv`, which are
+            stepped on the host.
+        steps: Environment steps per seed; by default the method's (150,000 for PPO).
+        start: An agent to continue training from, of the same kind, in the same environment or
+            another one with the same spaces. Its policy, critic and optimisers are carried over, as
+            far as it has them: an agent from a file has only its policy. Steps count from 0, and
+            schedules start over.
+        seeds: Number of seeds, or the seeds themselves. With several, the agent is that of the best
+            one.
+        out: Folder of the run; without one, everything stays in memory. With several methods, their
+            runs are in its subfolders `0`, `1` and so on.
         resume: Resume the run in `out`.
-        callbacks: Who listens, and may stop training by returning `False`: see `asmpg.Callback`.
-        verbose: 0 shows nothing, 1 progress on standard error, 2 every evaluation with all metrics
-            as well.
-        device: Where what is compiled runs: `"cpu"`, `"gpu"`, `"cuda:1"`, or one of
-            `jax.devices()`; by default the one that jax prefers.
-        checkpoint_every: Keep a checkpoint in every so many steps, in `out`, for
-            `asmpg.load(out, step=...)`; the best and the last one are always kept.
-        evaluate_every: Steps between evaluations: the method's, or on the host a tenth of `steps`.
-        evaluation_episodes: Episodes in each evaluation: 100, or on the host 30.
+        callbacks: Callbacks, which may stop training by returning `False`; see `asmpg.Callback`.
+        verbose: 0 shows nothing, 1 shows progress on standard error, 2 also prints every evaluation
+            with all metrics.
+        device: Device to run compiled code on: `"cpu"`, `"gpu"`, `"cuda:1"`, or one of
+            `jax.devices()`; by default JAX's.
+        checkpoint_every: Keep a checkpoint in `out` every this many steps, for `asmpg.load(out,
+            step=...)`; the best and the last one are always kept.
+        evaluate_every: Steps between evaluations; by default the method's, or a tenth of `steps` on
+            the host.
+        evaluation_episodes: Episodes per evaluation; by default 100, or 30 on the host.
         greedy: Evaluate with the most probable agent states and actions.
-        stop_at: A seed stops once an evaluation reaches this score (the one that progress shows:
-            what the environment declares, else the undiscounted return). With
-            several seeds, training is over when all have stopped.
-        patience: A seed stops once so many of its evaluations in a row brought no new best score.
-        vectorization: Step Gymnasium environments in this process, or each in its own.
-        step_timeout: Seconds that one step of all Gymnasium environments, resets included, may take
-            before the run ends with a `TrainingError`; no limit by default. It changes nothing
-            that is learned, and is not recorded.
-        environment_options: Options that go with a name or an id.
+        stop_at: Stop a seed once one of its evaluations reaches this score (the one that progress
+            shows: what the environment declares, else the undiscounted return). With several seeds,
+            training ends when all have stopped.
+        patience: Stop a seed after this many evaluations in a row without a new best score.
+        vectorization: Step Gymnasium environments in this process (`"sync"`), or each in its own
+            (`"async"`).
+        step_timeout: Maximum seconds for one step of all Gymnasium environments, resets included,
+            before the run ends with a `TrainingError`; no limit by default. It does not affect what
+            is learned, and is not recorded.
+        environment_options: Options of an environment given by name or id.
 
     Returns:
-        The agent, or one for each method. The whole run is its `result`, with the metrics of all
+        The agent, or one per method. Its `result` is the whole run, with the metrics of all
         evaluations and the agents of the other seeds.
     """
     if start is not None:

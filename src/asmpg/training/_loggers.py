@@ -1,4 +1,4 @@
-"""Callbacks that write metrics where other tools show them: TensorBoard, Weights & Biases."""
+"""Callbacks that log metrics to other tools: TensorBoard, Weights & Biases."""
 
 import importlib
 import json
@@ -13,13 +13,13 @@ from asmpg.training._callbacks import Callback, Score
 
 
 class TensorBoardLogger(Callback):
-    """Writes every metric of every seed, each seed into a sub-folder of its own.
+    """Logs every metric of every seed to TensorBoard, with a subfolder per seed.
 
-    A run that is resumed hides what was logged beyond the step it resumes from.
+    A resumed run hides what was logged beyond the step it resumes from.
     """
 
     def __init__(self, folder: str | Path):
-        """Raises an `ImportError` where tensorboardX is missing."""
+        """Raises an `ImportError` if tensorboardX is missing."""
         try:
             import tensorboardX
         except ImportError:
@@ -51,11 +51,11 @@ class TensorBoardLogger(Callback):
 
 
 class WandbLogger(Callback):
-    """Writes every metric to Weights & Biases: a run there for each seed, in one group.
+    """Logs every metric to Weights & Biases: one W&B run per seed, in one group.
 
-    What it draws against is `steps`. With a `folder`, that of the run, its files lie there, the ids
-    of these runs are in `wandb.json`, and a run that is resumed goes on in them; what it does
-    again, it logs again.
+    The x-axis is `steps`. With a `folder`, that of the run, W&B's files are stored there, the ids
+    of its runs are in `wandb.json`, and a resumed run continues them; steps that are repeated are
+    logged again.
 
     >>> asmpg.learn("CheeseMaze", callbacks=[asmpg.WandbLogger("my-project")])
     """
@@ -63,7 +63,7 @@ class WandbLogger(Callback):
     def __init__(self, project: str, *, folder: str | Path | None = None, **options: Any):
         """`options` go to `wandb.init`: `entity`, `tags`, `mode="offline"` and so on.
 
-        Raises an `ImportError` where wandb is missing.
+        Raises an `ImportError` if wandb is missing.
         """
         if not project:
             raise ValueError(f"project must be the name of a W&B project, got {project!r}")
@@ -79,7 +79,7 @@ class WandbLogger(Callback):
         self._runs: dict[int, Any] = {}
 
     def on_start(self, config: RunConfig, score: Score, latest: Mapping[int, Row]) -> None:
-        """Begin a run for each seed, or go on with it."""
+        """Start a W&B run for each seed, or continue it."""
         name = f"{config.environment_name}-{config.method_name}"
         given = {"group": name, **self._options}
         if self._folder is not None:

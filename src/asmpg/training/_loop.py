@@ -47,38 +47,38 @@ def train(
     trust: bool = False,
     step_timeout: float | None = None,
 ) -> TrainingResult:
-    """Train every seed of `config`, into the folder `out` if one is given.
+    """Train every seed of `config`, writing to the folder `out` if one is given.
 
     With `resume`, the run in `out` resumes from its checkpoints, and ends bit for bit as if it had
-    never stopped. With more `steps` than it had, it continues up to those: schedules then
-    follow the share of the longer run. `stop_at` and `patience` may be others than it had.
+    never stopped. With more `steps` than it had, it continues up to those, and schedules follow the
+    fraction of the longer run. `stop_at` and `patience` may differ from before.
 
     On CPUs each seed runs on its own, as many at a time as there are cores, so its results do not
-    depend, in any bit, on the seeds beside it or on the number of cores; on other devices all seeds
-    run in one program, and their number may change the last bits. Where a process sees several
-    GPUs, each trains an equal share of the seeds. The same seeds on the same kind of device repeat
-    themselves, and so resume, bit for bit.
+    depend, in any bit, on the other seeds or on the number of cores; on other devices, all seeds
+    run in one program, and their number may change the last bits. If a process sees several GPUs,
+    each trains an equal share of the seeds. The same seeds on the same kind of device are
+    reproducible bit for bit, and so resume exactly.
 
     The folder has the last checkpoint of each seed and that of its best evaluation. With
-    `checkpoint_every`, a number of steps, the one of the first evaluation in every so many steps is
-    kept as well, for `asmpg.load(out, step=...)`.
+    `checkpoint_every`, the checkpoint of the first evaluation in every interval of this many steps
+    is kept as well, for `asmpg.load(out, step=...)`.
 
-    What is compiled runs on `device`: `"cpu"`, `"gpu"`, `"cuda:1"` or one of `jax.devices()`; by
-    default on the one that jax prefers.
+    Compiled code runs on `device`: `"cpu"`, `"gpu"`, `"cuda:1"` or one of `jax.devices()`; by
+    default JAX's.
 
-    Progress is shown on standard error, unless one of the `callbacks` does; with `verbose=2` every
-    evaluation is printed as well, and with 0 nothing is.
+    Progress is shown on standard error, unless one of the `callbacks` does so; `verbose=2` also
+    prints every evaluation, and 0 shows nothing.
 
-    An `environment` or `method` of your own stands in `config`, or is handed in beside it, for a
-    run on disk that knows it by name only. Gymnasium environments are stepped on the host, seed
-    after seed; what they are in the middle of cannot be saved, so there a resumed run begins new
-    episodes. With `step_timeout`, a step of theirs that takes more seconds than that ends the run.
+    Your own `environment` or `method` is part of `config`, or passed separately for a run on disk
+    that knows it only by name. Gymnasium environments are stepped on the host, one seed after
+    another; their episodes in progress cannot be saved, so a resumed run starts new ones. With
+    `step_timeout`, the run ends if one of their steps takes more seconds than that.
 
-    What is compiled is kept in the user's cache folder, unless your program has set JAX's
+    Compiled programs are cached in the user's cache folder, unless your program has set up JAX's
     compilation cache itself or `ASMPG_COMPILE_CACHE=off`.
 
-    While it trains, the folder is locked: nobody else can train there. A run that is resumed
-    imports no module that its environment's id names, `module:Name-v0`, unless you `trust` it or
+    During training, the folder is locked, so that no other process can train there. A resumed run
+    does not import the module in its environment's id, `module:Name-v0`, unless you `trust` it or
     have imported the module.
 
     Raises a `TrainingError` when a reward, an observation or a gradient is not a finite number, the

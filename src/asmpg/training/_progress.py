@@ -1,4 +1,4 @@
-"""Progress for people: live in a terminal, a few plain lines elsewhere."""
+"""The progress display: live in a terminal, a few plain lines elsewhere."""
 
 import math
 import time
@@ -24,12 +24,12 @@ _MOST_SEEDS = 20
 
 
 class Progress(Callback):
-    """Scores of the seeds, steps per second and time left."""
+    """Shows the scores of the seeds, steps per second and time left."""
 
     def __init__(self, console: Console | None = None, *, every_evaluation: bool = False):
-        """Show it on `console`, by default the terminal of standard error.
+        """Show progress on `console`, by default standard error.
 
-        With `every_evaluation`, a line with all metrics is printed for each of them as well.
+        With `every_evaluation`, also print a line with all metrics for each evaluation.
         """
         self._console = console or Console(stderr=True)
         self._every_evaluation = every_evaluation
@@ -88,7 +88,7 @@ class Progress(Callback):
             self._say(f"{self._title()}: {self._status()}")
 
     def on_end(self, error: BaseException | None) -> None:
-        """Leave the last picture on the screen."""
+        """Leave the last state on the screen."""
         self._phase = "stopped" if error else "done"
         if self._live is not None:
             self._live.stop()

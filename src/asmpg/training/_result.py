@@ -1,4 +1,4 @@
-"""What training gives back."""
+"""The result of training."""
 
 import dataclasses
 from pathlib import Path
@@ -26,7 +26,7 @@ class TrainingResult:
     seeds: dict[int, SavedSeed] = dataclasses.field(default_factory=dict)
 
     def agent(self, seed: int | None = None, *, which: Which = "best") -> Agent:
-        """The agent of `seed`, or of the seed with the highest return, as `asmpg.load` gives it."""
+        """The agent of `seed`, or of the seed with the highest return, as from `asmpg.load`."""
         if self.folder is not None:
             own = self.config.method if isinstance(self.config.method, Method) else None
             agent = load(self.folder, seed=seed, which=which, method=own)

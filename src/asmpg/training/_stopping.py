@@ -1,4 +1,4 @@
-"""When a seed stops before its last step: it has reached a score, or improves no longer."""
+"""When a seed stops before its last step: it has reached a score, or no longer improves."""
 
 import math
 
@@ -24,7 +24,7 @@ class StopRule:
         self._without_improvement: dict[int, int] = {}
 
     def after(self, row: Row) -> str | None:
-        """Why the seed stops after this evaluation, the next one of it; `None` if it goes on."""
+        """Why the seed stops after this evaluation, its next one; `None` if it continues."""
         if self._stop_at is None and self._patience is None:
             return None
         exact = row[self._score.exact]

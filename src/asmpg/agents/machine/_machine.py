@@ -29,7 +29,7 @@ from asmpg.policies import ASMPolicy, KernelTables, WindowPolicy
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """What was done to a machine, how many states that left, and what it is worth since."""
+    """What was done to a machine, how many states that left, and its value since."""
 
     done: str
     num_states: int
@@ -38,11 +38,11 @@ class Step:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Machine:
-    """A finite-state controller, whoever made it: `agent.machine()` does.
+    """A finite-state controller, for example from `agent.machine()`.
 
-    On observation `o` after action `a` in state `s` the next state is drawn from
-    `update[s, a, o]`, at the start of an episode from `start[o]`. Then the action is drawn from
-    `control[0, s]`, or from `control[o, s]` where it depends on what is seen as well.
+    On observation `o` after action `a` in state `s`, the next state is sampled from `update[s, a,
+    o]`; at the start of an episode, from `start[o]`. The action is then sampled from `control[0,
+    s]`, or from `control[o, s]` if it also depends on the observation.
 
     >>> machine = agent.machine().harden().minimise()
     >>> print(machine)
@@ -55,9 +55,9 @@ class Machine:
     action_names: tuple[str, ...]
     observation_names: tuple[str, ...]
     name: str = "machine"
-    #: How real observations are told apart; `None` where observations are finite.
+    #: How real observations are told apart; `None` if observations are finite.
     cases: Cases | None = None
-    #: Where it plays, for visits and values; `None` where that is not known.
+    #: Where it plays, for visits and values; `None` if that is not known.
     setting: Setting | None = None
     visits: Visits | None = None
     #: How it came about, with what each step cost.
@@ -88,7 +88,7 @@ class Machine:
         first_action: int = 0,
         cases: int = 16,
     ) -> "Machine":
-        """That of any stationary policy, or of its tables; see `Agent.machine` for the rest."""
+        """The machine of any stationary policy, or of its tables; see `Agent.machine`."""
         found = None
         if not policy.num_actions:
             raise ValueError(
@@ -140,9 +140,9 @@ class Machine:
         environment: Environment[Any] | None = None,
         observation_names: Sequence[str] | None = None,
     ) -> "Machine":
-        """With the environment's words for actions and observations.
+        """With the environment's names for actions and observations.
 
-        `observation_names` are preferred to its own.
+        `observation_names` take precedence over its own.
         """
         names: dict[str, Any] = {}
         if environment is not None:
@@ -170,19 +170,19 @@ class Machine:
 
     @property
     def deterministic(self) -> bool:
-        """Whether nothing is left to chance."""
+        """Whether it is deterministic: all probabilities are 0 or 1."""
         return all(bool(((part == 0) | (part == 1)).all()) for part in self._arrays)
 
     @property
     def value(self) -> Value | None:
-        """What it is worth, where it is known in which environment it plays."""
+        """Its value, if the environment it plays in is known."""
         return self.steps[-1].value if self.steps else None
 
     @property
     def shares(self) -> Float[np.ndarray, " S"]:
         """The share of steps in which the agent acts in each state.
 
-        Without known visits: the same for all that can be reached.
+        If visits are not known: the same for all reachable states.
         """
         if self.visits is None:
             used = reached(*self._arrays).astype(float)
@@ -203,7 +203,7 @@ class Machine:
         return np.concatenate([start, later.reshape(-1, *later.shape[2:])])
 
     def harden(self) -> "Machine":
-        """Take the most probable state and action always, as `predict(deterministic=True)` does."""
+        """Always take the most probable state and action, as `predict(deterministic=True)` does."""
         pairs = self.num_actions if self.paired else 1
         start, update = (most_probable(rows, pairs) for rows in (self.start, self.update))
         return self._changed("hardened", start, update, most_probable(self.control))
@@ -219,10 +219,10 @@ class Machine:
         return self._changed(word, *machine._arrays)
 
     def minimise(self, tolerance: float = 1e-6) -> "Machine":
-        """Without unused states, and with states merged that cannot be told apart.
+        """Without unused states, and with indistinguishable states merged.
 
         Two states are merged if they act alike and lead to the same states with probabilities that
-        differ by no more than `tolerance`, on every input they meet: see [the page on
+        differ by no more than `tolerance`, on every input they can receive: see [the page on
         machines](machines.md). Inputs that cannot occur in the environment do not count.
         """
         check_number("tolerance", tolerance, low=0, high=1)
@@ -242,7 +242,7 @@ class Machine:
         return self._changed("minimised", *arrays)
 
     def tables(self) -> KernelTables:
-        """The same as kernels that play and are valued like any other, in double precision."""
+        """The same as kernels, to play and evaluate like any others, in double precision."""
         states, actions = self.num_states, self.num_actions
         nu = np.concatenate([self.start, self.update.reshape(-1, states)])
         phi = self.control
@@ -253,17 +253,17 @@ class Machine:
             return KernelTables(jax.numpy.asarray(log_nu), jax.numpy.asarray(log_phi))
 
     def export(self, path: str | os.PathLike[str]) -> None:
-        """Write it as C (`.h`), Python (`.py`), JSON, DOT, `.fsc` or ONNX, by how `path` ends.
+        """Write C (`.h`), Python (`.py`), JSON, DOT, `.fsc` or ONNX, by the suffix of `path`.
 
-        A deterministic machine becomes integer tables; one that is not asks for random numbers.
+        A deterministic machine becomes integer tables; a stochastic one asks for random numbers.
         """
         write_machine(self, Path(path))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Machine":
-        """The machine in a JSON file that `export` wrote, or in any `.fsc` file of a controller.
+        """Load the machine in a JSON file written by `export`, or in any controller's `.fsc` file.
 
-        Where it plays is not recorded. A controller in an `.fsc` file has seen nothing before its
+        The environment is not recorded. A controller in an `.fsc` file has seen nothing before its
         first action; it gets one more observation for that, as POMDP files do.
         """
         if Path(path).suffix == ".fsc":
@@ -283,11 +283,12 @@ class Machine:
         threshold: float = 0.002,
         layout: str = "auto",
     ) -> Any:
-        """A figure, written to `path` (PNG, SVG, PDF) if there is one.
+        """Draw the machine, and write the figure to `path` (PNG, SVG, PDF) if given.
 
-        States are coloured by what they play, edges as wide as they are frequent; those that take
-        up less than the share `threshold` of all steps are hidden. `layout` is "graphviz", where
-        its `dot` is installed, or our own, "layered"; "auto" takes the first that is there.
+        States are coloured by the action they play, and edges are as wide as they are frequent;
+        those that take up less than the fraction `threshold` of all steps are hidden. `layout` is
+        "graphviz", if its `dot` is installed, or our own, "layered"; "auto" takes the first one
+        available.
         """
         check_number("threshold", threshold, low=0, high=1)
         return plot_machine(self, path, threshold=threshold, layout=layout)

@@ -25,7 +25,7 @@ _MOST_SHOWN = 8
 
 @dataclasses.dataclass(frozen=True)
 class CheckReport:
-    """Whether an environment fits, and if so, how, what it costs and whether memory helps.
+    """Whether and how an environment fits, how fast it is, and whether memory helps.
 
     `problem` says why it does not fit. `str(report)` is what `asmpg check` prints.
     """
@@ -34,7 +34,7 @@ class CheckReport:
     problem: str | None = None
     stepped: str = ""
     observations: str = ""
-    #: What the components of real observations are called, where they are from several parts.
+    #: The names of the components of real observations, if they consist of several parts.
     components: tuple[str, ...] = ()
     actions: str = ""
     max_steps: int = 0
@@ -48,14 +48,14 @@ class CheckReport:
 
     @property
     def observation_scale(self) -> tuple[float, ...] | None:
-        """The option of that name to try: the largest values of random play, where these are."""
+        """The option of that name to try: the largest values in random play, if they are large."""
         if self.play is None or isinstance(self.play.seen, int):
             return None
         largest = [float(f"{max(map(abs, pair)):.2g}") for pair in self.play.seen]
         return tuple(value or 1.0 for value in largest) if max(largest) > _WIDE else None
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON can hold it."""
+        """As plain data for JSON."""
         report = dataclasses.asdict(self)
         if self.comparison is not None:
             found = self.comparison
@@ -138,12 +138,11 @@ def check(
     num_states: int = 8,
     environment_options: Mapping[str, Any] | None = None,
 ) -> CheckReport:
-    """Check whether and how `environment` fits, what it costs, and whether memory helps.
+    """Check whether and how `environment` fits, how fast it is, and whether memory helps.
 
-    `environment` is whatever `learn` takes. The comparison of `asm-ppo`, with `num_states` agent
-    states, and `memoryless-ppo` takes about `seconds`, half of them each and compilation not
-    counted; with 0 it is left out. An environment that does not fit is no error: the report says
-    why.
+    `environment` is anything `learn` accepts. The comparison of `asm-ppo`, with `num_states` agent
+    states, and `memoryless-ppo` takes about `seconds`, half for each, not counting compilation; 0
+    skips it. An environment that does not fit raises no error; the report says why.
 
     >>> print(asmpg.check("CartPole-v1", seconds=0))
     """

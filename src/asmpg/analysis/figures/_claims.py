@@ -1,4 +1,4 @@
-"""Where the claims of a study hold, at one look."""
+"""Where the claims of a study hold, at a glance."""
 
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: The colour of a cell, its sign and the colour of that; none needs the colour.
+#: The colour of a cell, its sign and the sign's colour; the sign alone is enough.
 _LOOKS = {
     "holds": ("#0072B2", "+", "white"),
     "fails": ("#F3C9A5", "\N{MINUS SIGN}", "black"),
@@ -30,7 +30,7 @@ def draw_claims(results: Results, columns: int) -> "Figure":
     titles = [MEASURE_LABELS[measure] for measure in MEASURES]
     height = 2.0 + 0.24 * len(shown)
     figure, grid = panels(titles, columns=columns, height=height, sharey=True)
-    headings = [*results.environments, *(["how many"] if several else [])]
+    headings = [*results.environments, *(["in total"] if several else [])]
     for axes, measure in zip(grid, MEASURES, strict=True):
         for each in verdicts:
             if each.measure == measure:
@@ -50,8 +50,8 @@ def draw_claims(results: Results, columns: int) -> "Figure":
         axes.spines[:].set_visible(False)
     label_below(
         figure,
-        "+ ours is higher than each of theirs, \N{MINUS SIGN} lower than one of them, · open: by "
-        "95 % bootstrap intervals of the difference of interquartile means",
+        "+: ours is higher than each of theirs; \N{MINUS SIGN}: lower than one of them; ·: open, "
+        "by 95 % bootstrap intervals of the difference of interquartile means",
     )
     return figure
 

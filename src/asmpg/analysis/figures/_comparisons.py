@@ -1,4 +1,4 @@
-"""Methods beside each other: interquartile means, best checkpoints, chances to win."""
+"""Methods compared: interquartile means, best checkpoints, probabilities of improvement."""
 
 import math
 from typing import TYPE_CHECKING

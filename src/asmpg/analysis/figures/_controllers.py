@@ -1,4 +1,4 @@
-"""What controllers are worth, by their number of agent states."""
+"""The values of controllers, by their number of agent states."""
 
 from collections.abc import Mapping
 from pathlib import Path

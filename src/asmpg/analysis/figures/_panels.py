@@ -123,7 +123,7 @@ def label_below(figure: "Figure", text: str) -> None:
 
 
 def make_room(figure: "Figure", lines: int) -> None:
-    """Make the figure taller by so many lines of text."""
+    """Make the figure taller by this many lines of text."""
     figure.set_figheight(figure.get_figheight() + _LINE * lines)
 
 
@@ -148,7 +148,7 @@ def interval_row(axes: "Axes", row: float, interval: Any, style: Any, **marker: 
     )
 
 
-#: The axes of what is measured of the use of agent states.
+#: The axis labels for the use of agent states.
 MEMORY_LABELS = {"memory_entropy": "entropy of nu, nats", "states_in_use": "agent states in use"}
 #: Labels and line styles, which differ without colour.
 YARDSTICK_STYLES: dict[str, tuple[str, Any]] = {

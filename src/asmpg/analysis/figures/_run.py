@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 def plot(run: str | Path, out: str | Path | None = None, *, trust: bool = False) -> list[Path]:
-    """Draw the score of a run over its steps, as `learning_curve.png` and `.svg`.
+    """Plot the score of a run over its steps, as `learning_curve.png` and `.svg`.
 
-    Below it, for methods that have agent states: the entropy of `nu` and the states in use.
+    Below it, for methods with agent states: the entropy of `nu` and the states in use.
 
-    The files go into the folder `out`, by default that of the run; their paths are returned. The
-    score is that of `asmpg.training.score_of`; for finite models it is computed exactly, and the
-    one sampled at evaluations is shown beside it. Gymnasium environments are not made; where a run
+    The files are written to the folder `out`, by default the run's; their paths are returned. The
+    score is that of `asmpg.training.score_of`; for finite models, it is computed exactly, and the
+    one sampled at evaluations is shown beside it. Gymnasium environments are not created; if a run
     does not record the spaces of its environment, `trust` allows importing its module.
     """
     try:

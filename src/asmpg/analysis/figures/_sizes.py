@@ -1,4 +1,4 @@
-"""What a behaviour is worth in memories of several sizes."""
+"""The score of a policy with memories of several sizes."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -48,7 +48,7 @@ def draw_sizes(report: Mapping[str, Any], folder: Path) -> list[Path]:
 
 
 def _score(found: Mapping[str, Any]) -> tuple[float, float]:
-    """With its standard error; exact where that is known."""
+    """The score and its standard error; exact where that is known."""
     if found["exact"] is not None:
         return found["exact"], 0.0
     return found["value"], found["standard_error"]

@@ -34,8 +34,8 @@ def steps_to_share(results: Results, summary: Summary, share: float, columns: in
         _draw(axes, results, summary, environment, share)
     label_below(
         figure,
-        f"environment steps to {percent(share)} of the way from random to the history optimum, "
-        "reached and kept: a marker for each seed, a bar at the median",
+        f"environment steps until {percent(share)} of the way from random to the history optimum "
+        "is reached and kept: a marker for each seed, a bar at the median",
     )
     return figure
 

@@ -25,7 +25,7 @@ _WIDE, _NARROW = 3, 1
 
 
 class Picture(NamedTuple):
-    """A figure on disk and what it shows; `narrow` is the SVG for narrow screens."""
+    """A figure on disk, and what it shows; `narrow` is the SVG for narrow screens."""
 
     name: str
     title: str
@@ -69,7 +69,7 @@ def figures(results: Results, summary: Summary) -> list[StudyFigure]:
             "learning_curves",
             "Learning curves",
             "The score at each evaluation, mean over seeds; the band is one standard error. "
-            "Black lines are the values of three kinds of policies."
+            "Black lines are the values of reference policies."
             + _claims_caption(results)
             + _published_caption(results),
             lambda columns: learning_curves(results, columns),
@@ -78,7 +78,7 @@ def figures(results: Results, summary: Summary) -> list[StudyFigure]:
             "best_checkpoints",
             "Best checkpoint of each seed",
             f"The best checkpoint of each seed, scored on {best_episodes(results.study):,} fresh "
-            "episodes: box from quartile to quartile, thick line at the median, a dot for each "
+            "episodes: the box spans the quartiles, the thick line is the median, each dot is a "
             "seed.",
             lambda columns: best_checkpoints(results, columns),
         ),
@@ -86,7 +86,7 @@ def figures(results: Results, summary: Summary) -> list[StudyFigure]:
             "interquartile_means",
             "Interquartile means",
             "The mean of the middle half of the seeds, with 95 % bootstrap intervals, stratified "
-            "by environment where there is a panel for all.",
+            "by environment in the panel for all of them.",
             lambda columns: interquartile_means(results, summary, columns),
         ),
     ]
@@ -96,8 +96,8 @@ def figures(results: Results, summary: Summary) -> list[StudyFigure]:
             StudyFigure(
                 "claims",
                 "Where the claims hold",
-                "A row for each claim and a panel for each measure, which is the same one for all "
-                "methods, on all seeds. A claim holds where ours is higher than each of theirs, "
+                "One row per claim and one panel per measure, which is the same for all methods, "
+                "on all seeds. A claim holds where ours is higher than each of theirs, "
                 "and fails where it is lower than one of them, by the 95 % bootstrap interval of "
                 "the difference of interquartile means.",
                 lambda columns: draw_claims(results, columns),
@@ -108,9 +108,9 @@ def figures(results: Results, summary: Summary) -> list[StudyFigure]:
         drawn.append(
             StudyFigure(
                 "probability_of_improvement",
-                f"{first.label} against each other method",
+                f"{first.label} against each of the other methods",
                 f"The probability that a seed of {first.label} ends higher than a seed of the "
-                "other method, ties counted half, with 95 % bootstrap intervals.",
+                "other method, ties counting half, with 95 % bootstrap intervals.",
                 lambda columns: improvement(results, summary, columns),
             )
         )
@@ -129,9 +129,9 @@ def figures(results: Results, summary: Summary) -> list[StudyFigure]:
             StudyFigure(
                 "memory",
                 "Agent states",
-                "Of the methods that have agent states, mean over seeds at each evaluation: the "
-                "entropy of nu in nats, and how many agent states take up at least a hundredth of "
-                "all steps.",
+                "For methods with agent states, means over seeds at each evaluation: the entropy "
+                "of nu in nats, and the number of agent states that account for at least a "
+                "hundredth of all steps.",
                 lambda columns: memory_use(results, columns),
             )
         )
@@ -141,10 +141,10 @@ def figures(results: Results, summary: Summary) -> list[StudyFigure]:
 def _claims_caption(results: Results) -> str:
     if not results.study.claims:
         return ""
-    return f" Only the methods of the first claim are drawn, {results.study.claims[0].label}."
+    return f" Only the methods of the first claim are drawn: {results.study.claims[0].label}."
 
 
 def _published_caption(results: Results) -> str:
     if not results.study.published:
         return ""
-    return " Coloured lines with a marker at the right are published values, which others measured."
+    return " Coloured lines with a marker at the right are published values, measured by others."

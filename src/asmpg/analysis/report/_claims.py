@@ -13,7 +13,7 @@ _SIGNS = {"holds": "+", "fails": "\N{MINUS SIGN}", "open": "·"}
 
 
 def claims_section(results: Results) -> str:
-    """A table of where each claim holds, by which measure; nothing for a study without claims."""
+    """A table of where each claim holds, by which measure; empty for a study without claims."""
     verdicts = judge(results)
     if not verdicts:
         return ""
@@ -29,16 +29,16 @@ def claims_section(results: Results) -> str:
     headings += ["holds in", "highest median in"]
     body = table(headings, [row for row in rows if row], name="claims")
     apart = (
-        f" Entries may be chosen by the {counted(len(results.study.selection_seeds), 'seed')} of "
-        "the selection; what is chosen by them is confirmed by the others alone."
+        f" Entries may be chosen on the {counted(len(results.study.selection_seeds), 'seed')} for "
+        "selection; what is chosen on them is confirmed on the others alone."
         if results.study.selection_seeds
         else ""
     )
     return (
-        "<section id='claims-section'><h2>Where the claims hold</h2><p>+ ours is higher than each "
-        "of theirs, \N{MINUS SIGN} it is lower than one of them, · open: by the 95 % bootstrap "
-        "interval of the difference of interquartile means. A row has one measure, the same for "
-        f"all methods.{text(apart)}</p>{body}</section>"
+        "<section id='claims-section'><h2>Where the claims hold</h2><p>+: ours is higher than each "
+        "of theirs; \N{MINUS SIGN}: it is lower than one of them; ·: open, by the 95 % bootstrap "
+        "interval of the difference of interquartile means. Each row uses one measure, the same "
+        f"for all methods.{text(apart)}</p>{body}</section>"
     )
 
 

@@ -14,7 +14,7 @@ def text(value: object) -> str:
 
 
 def picture(path: Path, narrow: Path, alternative: str) -> str:
-    """The picture itself, inside the page; `narrow` is that for narrow screens."""
+    """The picture, embedded in the page; `narrow` is the one for narrow screens."""
     return (
         f'<picture><source media="(max-width: 40rem)" srcset="{_svg(narrow)}">'
         f'<img alt="{text(alternative)}" src="{_svg(path)}"></picture>'
@@ -26,7 +26,7 @@ def _svg(path: Path) -> str:
 
 
 def definitions(items: Mapping[str, object]) -> str:
-    """Names and what stands for them."""
+    """Names and their values."""
     rows = "".join(f"<dt>{text(name)}</dt><dd>{text(value)}</dd>" for name, value in items.items())
     return f"<dl>{rows}</dl>"
 

@@ -26,8 +26,8 @@ class MedianMachine:
 def median_machines(folder: StudyFolder, results: Results) -> list[MedianMachine]:
     """For each environment, that of the first entry with agent states.
 
-    The seed is that whose score at the last evaluation is the median, or the one just above it.
-    Entries without a machine, and runs whose checkpoints are gone, are passed over.
+    The seed is the one whose score at the last evaluation is the median, or just above it. Entries
+    without a machine, and runs whose checkpoints are gone, are skipped.
     """
     found = []
     for environment in results.environments:
@@ -59,18 +59,18 @@ def _machine(folder: StudyFolder, environment: str, entry: str, seed: int) -> Ma
 
 
 def machine_section(machines: list[MedianMachine]) -> str:
-    """The section of the report; nothing where there are no machines."""
+    """The section of the report; empty if there are no machines."""
     if not machines:
         return ""
     shown = "".join(
         f"<figure><h3>{text(each.environment)}: {text(each.label)}, seed {each.seed}</h3>"
         f"{drawn(each.machine, title=each.environment, identifier=f'median{number}')}"
-        f"<details><summary>As a table, and what each step costs</summary>"
+        f"<details><summary>As a table, with the cost of each step</summary>"
         f"<pre>{text(each.machine)}</pre></details></figure>"
         for number, each in enumerate(machines)
     )
     return (
         "<section id='machines'><h2>What the agents remember</h2><p>The memory of the median seed, "
-        "hardened and minimised: a box is an agent state with the action it plays, an arrow says "
-        f"on seeing what it is left for another.</p>{shown}</section>"
+        "hardened and minimised: a box is an agent state with the action it plays, and an arrow "
+        f"shows which observations lead from it to another.</p>{shown}</section>"
     )

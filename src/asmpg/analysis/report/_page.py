@@ -123,8 +123,8 @@ def _answer(results: Results, found: Answer) -> str:
         parts.append(f"<h3>Where {text(label)} ends higher or lower</h3><ul>{lines}</ul>")
     parts.append(
         "<p class='note'>By the interquartile mean over seeds at the last evaluation, with 95 % "
-        "bootstrap intervals in brackets. “Higher” and “lower” are said only where the interval "
-        "of the difference leaves out zero.</p>"
+        "bootstrap intervals in brackets. “Higher” and “lower” mean that the interval of the "
+        "difference excludes zero.</p>"
     )
     return f"<section id='answer'>{''.join(parts)}</section>"
 
@@ -172,11 +172,12 @@ def _table(results: Results, summary: Summary) -> str:
             )
     return (
         "<section id='table'><h2>Table</h2><p>Click a heading to sort. IQM is the interquartile "
-        "mean with its 95 % interval, at the last evaluation, of the best checkpoint of each "
-        f"seed on {best_episodes(results.study):,} fresh episodes, and of the area under the curve "
-        "over its steps, the mean score while training; steps are the median over seeds "
-        "until the share of the way from random to the history optimum is reached and kept, with "
-        "the number of seeds that reach it.</p>"
+        "mean with its 95 % interval: at the last evaluation (last), of the best checkpoint of "
+        f"each seed on {best_episodes(results.study):,} fresh episodes (best), and of the area "
+        "under the learning curve divided by its steps, which is the mean score during training "
+        "(area). “Steps to” is the median over seeds of the steps until this share of the way from "
+        "random to the history optimum is reached and kept, with the number of seeds that reach "
+        "it.</p>"
         f"{table(headings, rows, name='summary')}{_yardsticks(results)}{_published(results)}"
         "</section>"
     )
@@ -195,7 +196,7 @@ def _yardsticks(results: Results) -> str:
     headings = ["environment", "score", *(YARDSTICK_LABELS[kind] for kind in kinds)]
     return (
         "<h3>Yardsticks</h3><p>The values of several kinds of policies: ≈ approximate, ≥ the best "
-        f"that was found, ≤ a bound.</p>{table(headings, rows, name='yardsticks')}"
+        f"one found, ≤ an upper bound.</p>{table(headings, rows, name='yardsticks')}"
     )
 
 
@@ -212,7 +213,7 @@ def _published(results: Results) -> str:
     headings = ["environment", *(each.label for each in published)]
     sources = {each.label: each.source for each in published if each.source}
     return (
-        "<h3>Published values</h3><p>Measured elsewhere, in other ways; not by this study.</p>"
+        "<h3>Published values</h3><p>Measured by others, in other ways; not by this study.</p>"
         f"{table(headings, rows, name='published')}{definitions(sources) if sources else ''}"
     )
 
@@ -282,7 +283,7 @@ def _session(session: dict[str, Any]) -> str:
     memory = f", {machine['memory_gib']} GiB" if machine["memory_gib"] else ""
     cores = counted(machine["cores"], "core")
     facts = {
-        "began": session["began"],
+        "started": session["began"],
         "wall time": clock(session["wall_seconds"]),
         "machine": f"{machine['processor']}, {cores}{memory}, {machine['system']}",
         "jobs at a time": session["jobs_at_a_time"],

@@ -1,7 +1,7 @@
-"""What each command is told, as a dataclass: `tyro` makes the command line of it.
+"""The options of each command, as dataclasses that `tyro` turns into a command line.
 
-Nothing heavy is imported here: `asmpg --help` answers at once. The fields of a command, with those
-of its groups of options, are the arguments of its `show`.
+Nothing heavy is imported here, so that `asmpg --help` answers at once. The fields of a command and
+of its option groups are the arguments of its `show`.
 """
 
 from asmpg.commands.arguments._environments import Check, Envs, Solve, Verify

@@ -1,4 +1,4 @@
-"""What commands about an environment are told, and what `asmpg verify` is."""
+"""Options of the commands about environments, and of `asmpg verify`."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -16,58 +16,58 @@ from asmpg.commands.arguments._kinds import (
 
 @dataclass(frozen=True, kw_only=True)
 class Envs:
-    """Show the environments and the values of several kinds of policies in them."""
+    """Show the environments, with the values of several kinds of policies in each."""
 
     name: Annotated[str | None, Positional, value("NAME")] = None
-    """Show this environment only, in detail."""
+    """Show only this environment, in detail."""
     as_json: Json = False
     pictures: Folder = None
-    """Draw into this folder; one environment is always drawn, into "pictures"."""
+    """Folder to draw into; a single environment is always drawn, by default into "pictures"."""
     recompute: bool = False
-    """Also run the slow solvers, those of environments with continuous observations."""
+    """Also run the slow solvers, for environments with continuous observations."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Verify:
-    """Run the paper's theorems: measure every claim and compare it with what is predicted."""
+    """Check the paper's theorems: measure every claim and compare it with the prediction."""
 
     quick: bool = False
     """Fewer processes, runs and search steps: a minute instead of ten."""
     as_json: Json = False
     out: Folder = None
-    """Draw the figures into this folder, and write the rows there as JSON."""
+    """Folder for the figures, and for the rows as JSON."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """Check whether an environment fits, what it costs, and whether memory helps in it."""
+    """Check whether an environment fits, how fast it is, and whether memory helps in it."""
 
     environment: Annotated[str, Positional, arg(metavar="ENVIRONMENT")]
-    """One of ours, a POMDP file, or any Gymnasium id, module:Name-v0."""
+    """A built-in environment, a POMDP file, or any Gymnasium id, e.g. module:Name-v0."""
     seconds: float = 60.0
-    """How long to compare a policy with memory and one without; 0 skips that."""
+    """Seconds to spend comparing a policy with memory and one without; 0 skips this."""
     num_states: int = 8
-    """Agent states of the policy with memory."""
+    """Number of agent states of the policy with memory."""
     as_json: Annotated[bool, arg(name="json")] = False
     """Print JSON instead of text."""
     environment_option: Settings = ()
-    """An option of the environment; may be given several times."""
+    """Environment option; may be repeated."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Solve:
-    """Bound the best value of a POMDP, and search the best controller of each size."""
+    """Bound the optimal value of a POMDP, and search for the best controller of each size."""
 
     environment: Annotated[str, Positional, arg(metavar="FILE")]
-    """A POMDP file, or one of ours whose model is finite."""
+    """A POMDP file, or a built-in environment with a finite model."""
     num_states: Annotated[str, value("N,N,...")] = "1,2,4,8,16"
-    """Numbers of agent states."""
+    """Numbers of agent states to search controllers for."""
     seconds: Annotated[float, arg(name="time", metavar="SECONDS", help_behavior_hint="")] = 60.0
-    """Seconds for everything; two fifths of them go to the bounds."""
+    """Total time in seconds; two fifths of it go to the bounds."""
     discount: Annotated[float | None, own("FLOAT", "the file's, or 0.99")] = None
     """Discount factor."""
     as_json: Json = False
     out: Folder = None
-    """Write results, pictures and machines there; sizes that are there are not solved again."""
+    """Folder for results, figures and machines; sizes already in it are not solved again."""
     environment_option: Settings = ()
-    """An option of the environment, say stop_at_goals=true."""
+    """Environment option, e.g. stop_at_goals=true; may be repeated."""

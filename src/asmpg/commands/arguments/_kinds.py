@@ -1,4 +1,4 @@
-"""Kinds of values that are typed at several commands."""
+"""Argument types shared by several commands."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -11,7 +11,7 @@ def value(metavar: str) -> Any:
 
 
 def own(metavar: str, default: str = "the method's") -> Any:
-    """An option that is `None` unless it is typed; `default` is what help shows for that."""
+    """An option that is `None` unless given; the help shows `default` as its default."""
     return arg(metavar=metavar, help_behavior_hint=f"(default: {default})")
 
 
@@ -23,11 +23,11 @@ OwnFloat = Annotated[float | None, own("FLOAT")]
 SEEDS = value("N|SEED,SEED,...")
 Settings = Annotated[tuple[str, ...], UseAppendAction, value("NAME=VALUE")]
 Which = Literal["best", "last"]
-Quiet = Annotated[bool, arg(help="Show no progress.")]
+Quiet = Annotated[bool, arg(help="Do not show progress.")]
 NoCompileCache = Annotated[
-    bool, arg(help="Neither use nor keep compiled programs in the user's cache folder.")
+    bool, arg(help="Do not use the cache of compiled programs in the user's cache folder.")
 ]
 Json = Annotated[bool, arg(name="json", help="Print JSON instead of a table.")]
 Trust = Annotated[
-    bool, arg(help="Import the module that the run's environment names, module:Name-v0.")
+    bool, arg(help="Allow importing the module in the run's environment id, module:Name-v0.")
 ]

@@ -1,4 +1,4 @@
-"""What commands about a run are told."""
+"""Options of the commands about a run."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -22,97 +22,97 @@ from asmpg.commands.arguments._kinds import (
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluate:
-    """Measure the policies of a run with fresh episodes."""
+    """Evaluate the policies of a run on fresh episodes."""
 
     run: Run
     """Folder of the run."""
     episodes: int = 1000
-    """Episodes for each seed."""
+    """Episodes per seed."""
     greedy: bool = False
     """Take the most probable agent states and actions instead of sampling them."""
     seed: Integer = None
-    """This seed only."""
+    """Evaluate only this seed."""
     which: Which = "best"
-    """The policy of the best evaluation of each seed, or of the last."""
+    """Use the policy of each seed's best evaluation, or of its last."""
     step: Integer = None
-    """The first policy that was kept (--checkpoint-every) at so many steps or more, instead."""
+    """Use the first checkpoint kept (--checkpoint-every) at or after this step instead."""
     trust: Trust = False
     as_json: Json = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plot:
-    """Draw the learning curve of a run, with the environment's yardsticks."""
+    """Plot the learning curve of a run, with the environment's yardsticks."""
 
     run: Run
     """Folder of the run."""
     out: Folder = None
-    """Where the pictures go; into the folder of the run if left out."""
+    """Folder for the figures; the run's folder if omitted."""
     trust: bool = False
-    """Import the module that the run's environment names, if that is needed."""
+    """Allow importing the module in the run's environment id, if needed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Show:
-    """Show the memory of an agent as a machine: a table, pictures, and a page to watch it play."""
+    """Show an agent's memory as a machine: a table, figures, and a page to watch it play."""
 
     run: Run
     """Folder of the run."""
     seed: Integer = None
-    """The agent of this seed; the best one, and the others beside it, if left out."""
+    """Seed of the agent; the best one, with the others beside it, if omitted."""
     minimise: bool = False
-    """Print and draw it hardened and minimised, with what that costs."""
+    """Print and draw the machine hardened and minimised, with what that costs."""
     out: Folder = None
-    """Where pictures and page go; into the folder of the run if left out."""
+    """Folder for the figures and the page; the run's folder if omitted."""
     which: Which = "best"
-    """The policy of the best evaluation of each seed, or of the last."""
+    """Use the policy of each seed's best evaluation, or of its last."""
     words: bool = False
-    """Print what each state has seen instead of the table."""
+    """Describe each state in words instead of printing the table."""
     tolerance: float = 1e-6
-    """States are merged whose probabilities differ by no more."""
+    """Merge states whose probabilities differ by no more than this."""
     cases: int = 16
-    """Real observations are told apart by so many typical cases."""
+    """Number of typical cases that real observations are assigned to."""
     episodes: int = 2
     """Episodes on the page; the machines of other seeds play one each."""
     history: int = 0
-    """Train the seed once more, and draw its machine at so many moments of the run."""
+    """Train the seed again, and draw its machine at this many points of the run."""
     quiet: Suppress[Fixed[bool]] = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Distillation:
-    """What `asmpg distil` and `asmpg compress` have in common."""
+    """Options shared by `asmpg distil` and `asmpg compress`."""
 
     run: Run
-    """Folder of the run of the teacher, or a file that an agent was saved in; for a teacher that
-    knows the model, an environment of ours with a finite one, or a POMDP file."""
+    """Folder of the teacher's run, or file of a saved agent; with --teacher belief or qmdp, a
+    built-in environment with a finite model, or a POMDP file."""
     num_states: int | str
     teacher: Literal["agent", "belief", "qmdp"] = "agent"
-    """The agent of a run; or who tracks the belief in the environment RUN, and acts by the vectors
-    of the point-based solver, or by QMDP."""
+    """The agent of a run, or a policy that tracks the belief in the environment RUN and acts by
+    QMDP (qmdp) or by the vectors of the point-based solver (belief)."""
     window: Annotated[int | None, own("INT", "ASM-PPO's")] = None
-    """How many of the last observations actions see beside the agent state."""
+    """Number of recent observations that the action sees besides the agent state."""
     finetune: Annotated[int, value("STEPS")] = 0
-    """Environment steps of ASM-PPO afterwards."""
+    """Environment steps to fine-tune the student for with ASM-PPO."""
     out: Folder = None
     seed: Integer = None
-    """The teacher is the agent of this seed; the best one if left out."""
+    """Seed of the teacher; the best one if omitted."""
     which: Which = "best"
-    """The teacher as of the best evaluation of its seed, or of the last."""
+    """Use the teacher's policy of its best evaluation, or of its last."""
     seeds: Annotated[str, SEEDS] = "1"
-    """How many students of a size, or which: 1952,5235."""
+    """Number of students per size, or their seeds: 1952,5235."""
     deterministic: bool = False
     """Learn the teacher's most probable action instead of its distribution."""
     rounds: int = 5
-    """The first is played by the teacher, the others by the student."""
+    """Number of rounds; the teacher plays the first one, the student the others."""
     sequences: Annotated[int | None, own("INT", "64, on the host 16")] = None
-    """So many are played side by side in each round."""
+    """Number of sequences played in parallel in each round."""
     epochs: int = 100
-    """In each round at most."""
+    """Maximum number of epochs per round."""
     episodes: int = 1000
-    """Fresh episodes that scores are measured with."""
+    """Fresh episodes to measure scores on."""
     option: Settings = ()
-    """Any other option of ASM-PPO; may be given several times."""
+    """Any other option of ASM-PPO; may be repeated."""
     trust: Trust = False
     quiet: Quiet = False
     as_json: Json = False
@@ -120,20 +120,20 @@ class _Distillation:
 
 @dataclass(frozen=True, kw_only=True)
 class Distil(_Distillation):
-    """Fit a finite memory to what the agent of a run does, whatever memory that has."""
+    """Distil the agent of a run, whatever its memory, into a policy with a finite memory."""
 
     num_states: int = 8
-    """Agent states of the student."""
+    """Number of agent states of the student."""
     out: Folder = None
-    """Folder of the student's run; RUN-N-states if left out, for an environment in runs/."""
+    """Folder of the student's run; by default RUN-N-states, for an environment in runs/."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Compress(_Distillation):
-    """Distil the agent of a run into memories of several sizes, and draw what each is worth."""
+    """Distil the agent of a run into memories of several sizes, and plot the score of each."""
 
     num_states: Annotated[str, value("N,N,...")] = "2,4,8"
-    """Numbers of agent states."""
+    """Numbers of agent states to try."""
     out: Folder = None
-    """Folder of the students' runs, the table and the picture; RUN-compressed if left out, for an
+    """Folder for the students' runs, the table and the figure; by default RUN-compressed, for an
     environment in runs/."""

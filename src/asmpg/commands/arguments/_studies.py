@@ -1,4 +1,4 @@
-"""What commands about many runs are told."""
+"""Options of the commands about many runs."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,78 +20,77 @@ from asmpg.commands.arguments._kinds import (
 @dataclass(frozen=True, kw_only=True)
 class _JobOptions:
     executor: Annotated[str, value("NAME")] = "local"
-    """Where runs take place: local, this machine, ray, slurm, or the name of a registered
-    executor."""
+    """Where to run: local (this machine), ray, slurm, or the name of a registered executor."""
     executor_option: Settings = ()
-    """An option of the executor, such as partition=gpu or time=60 for slurm; may be repeated."""
+    """Executor option, e.g. partition=gpu or time=60 for slurm; may be repeated."""
     address: Annotated[str | None, value("ADDRESS")] = None
-    """Where the Ray cluster is: HOST:PORT, ray://HOST:PORT or auto."""
+    """Address of the Ray cluster: HOST:PORT, ray://HOST:PORT or auto."""
     jobs: Integer = None
-    """Runs at a time; one per core on CPUs, one on a GPU, what a cluster holds if left out."""
+    """Runs in parallel; by default one per CPU core, one on a GPU, as many as a cluster holds."""
     cpus: Integer = None
-    """CPU cores, and threads, of each run; 1 if left out."""
+    """CPU cores (and threads) per run; 1 if omitted."""
     gpus: Annotated[float | None, value("FLOAT")] = None
-    """GPUs that a cluster gives to each run; Ray takes parts, 0.25."""
+    """GPUs per run on a cluster; Ray accepts fractions such as 0.25."""
     memory: Annotated[float | None, value("GIB")] = None
-    """GiB of memory that a cluster gives to each run; its own choice if left out."""
+    """GiB of memory per run on a cluster; the cluster's choice if omitted."""
     device: Literal["auto", "cpu", "gpu"] = "auto"
-    """What the runs compute on."""
+    """Device to run on."""
     patience: float = 600.0
     """Seconds without progress after which a run is restarted."""
     retries: int = 2
-    """How often a run that failed is restarted."""
+    """How often to restart a failed run."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Study:
-    """Run methods in environments side by side, and compare them.
+    """Run several methods in several environments, and compare them.
 
-    What is done already is not done again: after a failure, a Ctrl-C or a power cut, the same
-    command resumes the study.
+    Finished work is not repeated: after a failure, Ctrl-C or a power cut, the same command resumes
+    the study.
     """
 
     name: Annotated[str, Positional, arg(metavar="STUDY")]
-    """A study that comes with the package, quick, methods, paper, readings, efficiency, popgym or
-    cassandra, or a TOML file."""
+    """A built-in study (quick, methods, paper, readings, efficiency, popgym or cassandra), or a
+    TOML file."""
     out: Folder = None
-    """Folder of the study; runs/NAME if left out."""
+    """Folder of the study; runs/NAME if omitted."""
     seeds: Annotated[str | None, SEEDS] = None
-    """How many seeds, or which: 1952,5235; the study's if left out."""
+    """Number of seeds, or the seeds themselves: 1952,5235; the study's if omitted."""
     steps: Integer = None
-    """Environment steps of each seed at most; the study's if left out."""
+    """Maximum environment steps per seed; the study's if omitted."""
     environments: Annotated[str | None, value("NAME,NAME,...")] = None
-    """Those to run, by name or by pattern, 'popgym-*Easy'; all if left out."""
+    """Environments to run, by name or pattern such as 'popgym-*Easy'; all if omitted."""
     entries: Annotated[str | None, value("NAME,NAME,...")] = None
-    """Those to run, by name or by pattern; all if left out."""
+    """Entries to run, by name or pattern; all if omitted."""
     quiet: Quiet = False
     no_compile_cache: NoCompileCache = False
     running: OmitArgPrefixes[_JobOptions] = _JobOptions()
-    """Where runs take place, and what becomes of those that fail."""
+    """Where to run, and what to do about failures."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sweep:
-    """Try out options of a method, and draw how much each of them matters.
+    """Search over options of a method, and plot how much each of them matters.
 
-    What is done already is not done again: after a failure, a Ctrl-C or a power cut, the same
-    command resumes the sweep.
+    Finished work is not repeated: after a failure, Ctrl-C or a power cut, the same command resumes
+    the sweep.
     """
 
     file: Annotated[str, Positional, arg(metavar="FILE")]
-    """A TOML file with the options to try: a grid, at random, or by Optuna."""
+    """TOML file with the options to search: on a grid, at random, or with Optuna."""
     out: Folder = None
-    """Folder of the sweep; runs/NAME if left out."""
+    """Folder of the sweep; runs/NAME if omitted."""
     quiet: Quiet = False
     no_compile_cache: NoCompileCache = False
     running: OmitArgPrefixes[_JobOptions] = _JobOptions()
-    """Where runs take place, and what becomes of those that fail."""
+    """Where to run, and what to do about failures."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """Write tables, figures and report of a study or a sweep again, as far as it has come."""
+    """Rewrite the tables, figures and report of a study or sweep from its results so far."""
 
     folder: Annotated[Path, Positional, arg(metavar="FOLDER")]
-    """Folder of the study or the sweep."""
+    """Folder of the study or sweep."""
     trust: bool = False
-    """Import the modules that it names in "imports"."""
+    """Allow importing the modules listed in its "imports"."""

@@ -51,8 +51,8 @@ class _PaidBySymbol(eqx.Module):
 class PomdpEnvironment(AbstractFiniteEnvironment):
     """A file in Cassandra's POMDP format.
 
-    Only the time limit ends an episode, unless it stops at goals. Rewards are paid as the file has
-    them, by next state and by observation; exact values use their means, which is the same. The
+    Only the time limit ends an episode, unless it stops at goals. Rewards are paid as in the file,
+    by next state and by observation; exact values use their means, which is equivalent. The
     score is the return with the discount of the file.
     """
 
@@ -81,7 +81,7 @@ class PomdpEnvironment(AbstractFiniteEnvironment):
     ):
         """`first_observation` shows what the start looks like; else `reset` shows "nothing yet".
 
-        `stop_at_goals` ends episodes where the file starts anew; see `PomdpModel.finite`.
+        `stop_at_goals` ends episodes where the file starts over; see `PomdpModel.finite`.
         """
         given: dict[str, Any] = {
             "first_observation": first_observation,

@@ -28,7 +28,7 @@ class ObservationRewards:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class PomdpModel:
-    """States, actions and observations by name, and what is possible of everything else.
+    """States, actions and observations by name, and sparse lists of everything that is possible.
 
     - `outcomes[e] = (a, x, x')` has `probability[e]` and pays `reward[e]`, sorted;
     - `symbols[i] = (a, x', o)` has `symbol_probability[i]`, sorted;
@@ -76,8 +76,8 @@ class PomdpModel:
     ) -> "PomdpModel":
         """A finite model in the terms of the format.
 
-        Terminal states stay as they are for ever and pay nothing. What is seen before the first
-        action is not part of the format, and is left out.
+        Terminal states are never left and pay nothing. What is seen before the first action is not
+        part of the format, and is omitted.
         """
         check_number("discount", discount, low=0, high=1)
         a, x, k = (part.ravel() for part in np.indices(model.successor.shape)[[1, 0, 2]])
@@ -114,12 +114,12 @@ class PomdpModel:
     def finite(
         self, *, first_observation: bool = False, stop_at_goals: bool = False
     ) -> FiniteModel:
-        """The same as arrays, one observation more: "nothing yet", which `reset` shows.
+        """The same as arrays, with one more observation: "nothing yet", which `reset` shows.
 
         With `first_observation` the start shows what arriving there would, by an action drawn
         uniformly, and "nothing yet" is never seen; the format knows no such observation.
 
-        With `stop_at_goals` episodes end where the file starts anew: in states outside the start
+        With `stop_at_goals` episodes end where the file starts over: in states outside the start
         from which every action leads back to the start distribution, and in those that are never
         left and pay nothing. A goal that pays on leaving it is left for one more state, the end.
         """

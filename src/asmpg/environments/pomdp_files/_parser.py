@@ -39,7 +39,7 @@ def read_pomdp(path: str | Path) -> PomdpModel:
 
     Probabilities that sum to one within 1e-3 are normalised, beyond 1e-5 with a warning. Costs
     become negative rewards. Errors name line and column. A name without a folder that is not a file
-    here may be that of a classic, which come with the package (`classic_names`).
+    here may be that of one of the classics that come with the package (`classic_names`).
 
     >>> model = asmpg.read_pomdp("hallway.pomdp")
     """

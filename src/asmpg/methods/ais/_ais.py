@@ -30,7 +30,7 @@ _POLICY_RATE: dict[Variant, float] = {"kl": 6e-4, "mmd": 8e-4}
 
 
 class AISLearner(eqx.Module):
-    """What learning changes: the networks, and one optimiser for each loss."""
+    """What training changes: the networks, and one optimiser per loss."""
 
     networks: AISNetworks
     state_optimiser: optax.OptState
@@ -41,21 +41,21 @@ class AIS(Method[AISLearner]):
     """Approximate information states (Subramanian et al., 2022) with REINFORCE on top.
 
     A recurrent encoder is trained to predict rewards and observations; the policy reads its state
-    and is trained by plain policy gradient, which does not reach the encoder. The defaults are the
-    reference implementation's, surprising ones included; each is an option:
+    and is trained by plain policy gradient, which does not reach the encoder. The defaults are
+    those of the reference implementation, including the surprising ones; each is an option:
 
-    - `start`: every episode starts from a random normal recurrent state; `"zeros"` does not.
+    - `start`: every episode starts from a random normal recurrent state; `"zeros"` starts from
+      zeros.
     - `predict_terminal_observation`: the last observation of a segment is never predicted.
     - `reward_weight`: 1e-4 (KL) or 1e-3 (MMD), so rewards are hardly predicted at all.
     - `head_width`: half the dimension, a single unit at dimension 3.
-    - `batch`: `"steps"`, exactly `batch_steps` from a reset, the last episode cut off and its
-      return with it; `"episodes"`: whole ones.
+    - `batch`: `"steps"` collects exactly `batch_steps` from a reset, cutting off the last episode
+      and its return; `"episodes"` collects whole episodes.
     - `return_baseline`: none; `"batch-mean"` subtracts the mean return of the batch.
-    - `standardise`: none; returns less their mean and over their deviation, of the `"batch"` or of
-      each `"episode"`.
+    - `standardise`: none; returns can be standardised over the `"batch"` or over each `"episode"`.
     - `activation`: tanh; the reference's larger networks have ReLU, no input layer
       (`input_width=0`), a linear policy (`policy_width=0`), and start from zeros.
-    - `initial_weights`: PyTorch's default; those of the LSTM always are.
+    - `initial_weights`: PyTorch's default; the LSTM always uses it.
 
     `dimension` defaults to the paper's number of agent states in the environment.
     """
@@ -113,7 +113,7 @@ class AIS(Method[AISLearner]):
         check_one_of("initial_weights", self.initial_weights, INITIAL_WEIGHTS)
 
     def defaults(self, interface: Interface) -> dict[str, Number]:
-        """Those of the variant, whatever the environment."""
+        """The variant's, in every environment."""
         del interface
         return {
             "reward_weight": _REWARD_WEIGHT[self.variant],
@@ -122,7 +122,7 @@ class AIS(Method[AISLearner]):
 
     @property
     def collects(self) -> Collection:
-        """A number of steps in one environment, from a reset, or whole episodes."""
+        """A fixed number of steps in one environment, from a reset, or whole episodes."""
         if self.batch == "steps":
             return Rollouts(1, self.batch_steps, continuing=False)
         return WholeEpisodes(self.episodes_per_update)
@@ -133,7 +133,7 @@ class AIS(Method[AISLearner]):
 
     def initialise(self, interface: Interface, key: Key[Array, ""]) -> AISLearner:
         if interface.masked:
-            raise ValueError(f"AIS knows no action masks, and {interface.name} has some")
+            raise ValueError(f"AIS does not support action masks, and {interface.name} has some")
         encoding = encoding_of(interface, self.observation_scale)
         networks = AISNetworks(
             dimension=number_of_states(interface.name, self.dimension, option="dimension"),
@@ -168,7 +168,7 @@ class AIS(Method[AISLearner]):
         *,
         progress: Number = 0.0,
     ) -> tuple[AISLearner, Metrics]:
-        """One step on both losses. Nothing follows a schedule."""
+        """Take one step on both losses; nothing follows a schedule."""
         del key, progress
         segments = Segments.from_experience(experience)
         steps = weigh_steps(

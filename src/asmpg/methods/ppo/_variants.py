@@ -1,4 +1,4 @@
-"""PPO for agent-state policies, and for other memories: a recurrent network's, and none."""
+"""PPO for agent-state policies, and for other memories: a recurrent network's, or none."""
 
 import typing
 from typing import Any, ClassVar, Literal
@@ -43,21 +43,22 @@ _MOST_LATENT_STATES, _LONGEST_LATENT = 4096, 256
 class ASMPPO(PPO):
     """PPO on the marginal policy `p_t(a)` of an ASM policy: its agent state is integrated out.
 
-    The kernels are tables where observations are finite (`policy="tabular"`), else a network that
-    makes a matrix of each observation (`"matrix"`); `"mlp"` is the paper's. A function of your own,
-    `policy(interface, num_states, key)`, makes any other `ASMPolicy`. Agents act by `"sampling"`
-    agent states, or by `"filtering"`, with the same distribution of actions. The `filter` that is
-    differentiated in training goes along rollouts step by step (`"sequential"`), by a parallel scan
-    (`"parallel"`) or in one kernel of a GPU (`"fused"`): `"auto"` is the best one on the device.
+    The kernels are tables if observations are finite (`policy="tabular"`), else a network that maps
+    each observation to a matrix (`"matrix"`); `"mlp"` is the paper's. For any other `ASMPolicy`,
+    pass a function `policy(interface, num_states, key)` that makes it. Agents act by `"sampling"`
+    agent states or by `"filtering"`, with the same distribution of actions. The `filter` that is
+    differentiated in training processes rollouts step by step (`"sequential"`), by a parallel scan
+    (`"parallel"`) or in a single GPU kernel (`"fused"`); `"auto"` picks the best one for the
+    device.
 
-    `nu` is initialised to keep what it remembers: the agent states are in `groups` (as many as make
-    eight states each, at least two), and a group is kept for `hold` steps on average: by default
-    for as many as an episode may last, from 100 to 1000. The action may also depend on the last
+    `nu` is initialised to keep its memory: the agent states are in `groups` (by default of eight
+    states each, and at least two), and a group is kept for `hold` steps on average, by default for
+    as many as an episode may last, between 100 and 1000. The action may also depend on the last
     `window` observations and the actions between them, `phi(a | s, w)`; 0 is the paper's policy. By
-    default there are 32 agent states and a window of 1 where observations are finite, else 8 and a
-    window of 32; kernels of your own have no window unless it is asked for. With `counts` the
-    action also depends on how often each observation came so far in the episode, alone and after
-    each action; then 8 agent states are the default.
+    default there are 32 agent states and a window of 1 if observations are finite, else 8 and a
+    window of 32; your own kernels have no window unless you ask for one. With `counts`, the action
+    also depends on how often each observation has occurred in the episode, alone and after each
+    action; the default is then 8 agent states.
 
     `critic="auto"` is `"latent"` in compiled environments, whose latent state costs nothing: only
     training sees it. On the host, and where latent states are very large, it is `"history"`.
@@ -94,7 +95,7 @@ class ASMPPO(PPO):
     def defaults(self, interface: Interface) -> dict[str, Number]:
         """`hold` is as long as an episode may last, within bounds.
 
-        Networks of counts, and of real actions, learn quicker.
+        Networks with counts or real actions have higher learning rates.
         """
         hold = min(max(float(interface.max_steps), _SHORTEST_HOLD), _LONGEST_HOLD)
         chosen = {**super().defaults(interface), "hold": hold}
@@ -160,12 +161,12 @@ class ASMPPO(PPO):
 
 
 class GRUPPO(PPO):
-    """PPO of a policy on a gated recurrent unit: what a finite memory competes with.
+    """PPO with a gated recurrent unit: the baseline that a finite memory competes with.
 
-    Some options have defaults of their own, which suit it better. The recurrent weights start
-    `orthogonal` (by default where observations are finite); `keep_bias` is added to the bias of
-    the gate that keeps what was remembered: above 0 a fresh memory lasts longer, below it takes in
-    more of what is new.
+    Some options have their own defaults, which suit it better. The recurrent weights are
+    initialised orthogonally if `orthogonal` (by default if observations are finite); `keep_bias` is
+    added to the bias of the gate that keeps the memory: above 0, a fresh memory lasts longer; below
+    0, it takes in more of what is new.
     """
 
     by_observations: ClassVar[dict[str, tuple[float, float]]] = {
@@ -199,9 +200,10 @@ class GRUPPO(PPO):
 
 
 class MinGRUPPO(PPO):
-    """PPO of a policy on two minimal gated recurrent units, whose gates read inputs alone.
+    """PPO with two minimal gated recurrent units, whose gates read only the inputs.
 
-    A rollout is a parallel scan instead of a loop over its steps. `keep_bias` is as in `GRUPPO`.
+    A rollout is processed by a parallel scan instead of a loop over its steps. `keep_bias` is as in
+    `GRUPPO`.
     """
 
     by_observations: ClassVar[dict[str, tuple[float, float]]] = {
@@ -227,13 +229,13 @@ class MinGRUPPO(PPO):
 
 
 class MemorylessPPO(PPO):
-    """PPO of a policy that sees the last observation only."""
+    """PPO with a policy that sees only the last observation."""
 
     def make_policy(self, interface: Interface, key: Key[Array, ""]) -> MemorylessPolicy:
         return MemorylessPolicy(encoding=self.encoding(interface), key=key)
 
     def tables(self, learner: PPOLearner, *, greedy: bool = False) -> KernelTables | None:
-        """The policy with the last observation for an agent state, where those are finite."""
+        """The policy with the last observation as its agent state, if observations are finite."""
         assert isinstance(learner.average, MemorylessPolicy)
         tables = learner.average.tables()
         return tables.most_probable() if greedy and tables is not None else tables

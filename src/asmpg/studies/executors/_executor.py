@@ -1,4 +1,4 @@
-"""The contract of an executor. Subclass it to run studies on your own machines."""
+"""The interface of an executor. Subclass it to run studies on your own machines."""
 
 import abc
 import sys
@@ -13,11 +13,11 @@ class Handle(abc.ABC):
     def poll(self) -> int | None:
         """The exit status once the job is over, `None` before.
 
-        75 says that the job was lost through no fault of its own, with its machine for example.
+        75 means that the job was lost through no fault of its own, for example with its machine.
         """
 
     def waiting(self) -> bool:
-        """Whether the job is queued somewhere and has not started: then nobody expects progress."""
+        """Whether the job is queued and has not started, so that no progress is expected."""
         return False
 
     @abc.abstractmethod
@@ -30,10 +30,10 @@ class Handle(abc.ABC):
 
 
 class Executor(abc.ABC):
-    """Runs `worker_command(folder, job)` on some machine that sees the study's folder.
+    """Runs `worker_command(folder, job)` on some machine that can access the study's folder.
 
-    An executor only starts and stops processes: retries, timeouts and progress are the runner's,
-    which reads everything else from the folder.
+    An executor only starts and stops processes; retries, timeouts and progress are up to the
+    runner, which reads everything else from the folder.
     """
 
     #: How many jobs are submitted at a time.
@@ -42,7 +42,7 @@ class Executor(abc.ABC):
     poll_seconds: float = 0.25
 
     def check(self, folder: Path, say: Callable[[str], None]) -> None:
-        """Before the first job: a `ValueError` if jobs of the study in `folder` could not run.
+        """Called before the first job; raise a `ValueError` if the study in `folder` cannot run.
 
         `say` shows a line to the user.
         """
@@ -56,10 +56,10 @@ class Executor(abc.ABC):
         """
 
     def hold_lock(self, descriptor: int) -> None:
-        """Before the first job: the open file that locks the study's folder.
+        """Called before the first job, with the open file that locks the study's folder.
 
         Workers that inherit it keep the folder locked until the last of them has exited, even if
-        the process that started them is killed. Executors that cannot hand it on ignore it.
+        the process that started them is killed. Executors that cannot pass it on ignore it.
         """
         del descriptor
 

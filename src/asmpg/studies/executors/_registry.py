@@ -25,11 +25,11 @@ def executor_names() -> list[str]:
 
 
 def register_executor(name: str, factory: Factory) -> None:
-    """Let `--executor name` use `factory(settings)`.
+    """Register an executor: `--executor name` then uses `factory(settings)`.
 
     `settings` is an `ExecutorSettings`: the device, the number of jobs at a time, what each of them
-    needs, and the options of `--executor-option`. On the command line, the module that calls this
-    is one that the study file names in `imports`.
+    needs, and the options of `--executor-option`. For use on the command line, call this in a
+    module that the study file lists in `imports`.
 
     >>> asmpg.register_executor("cluster", lambda settings: MyExecutor(settings.jobs or 100))
     """

@@ -1,4 +1,4 @@
-"""What the command line says about where and how jobs run."""
+"""The command line's settings for where and how jobs run."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -10,10 +10,10 @@ from asmpg._support.machine import Device
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ExecutorSettings:
-    """What an executor is made of; `None` is what it may choose itself.
+    """The settings of an executor; `None` leaves the choice to it.
 
-    `jobs` is the number of jobs at a time. `cpus`, `gpus` and `memory`, in GiB, are for each of
-    them. `options` are those of `--executor-option NAME=VALUE`.
+    `jobs` is the number of jobs at a time. `cpus`, `gpus` and `memory` (in GiB) are per job.
+    `options` are those of `--executor-option NAME=VALUE`.
     """
 
     device: Literal["auto", "cpu", "gpu"] = "auto"
@@ -38,7 +38,7 @@ class ExecutorSettings:
             raise ValueError(f"gpus must be 0 with device 'cpu', got {self.gpus}")
 
     def refuse(self, executor: str, *names: str) -> None:
-        """A `ValueError` if one of the settings `names` was made: `executor` has no use for it."""
+        """Raise a `ValueError` if a setting in `names` was given, which `executor` cannot use."""
         for name in names:
             if value := getattr(self, name):
                 shown = dict(value) if isinstance(value, Mapping) else value
@@ -46,10 +46,10 @@ class ExecutorSettings:
 
     @property
     def remote_device(self) -> Device:
-        """What jobs compute on elsewhere: GPUs if they ask for some, whatever this machine has."""
+        """The device of jobs elsewhere: GPUs if they ask for some, whatever this machine has."""
         return "gpu" if self.gpus or self.device == "gpu" else "cpu"
 
     @property
     def remote_gpus(self) -> float:
-        """How many GPUs a job is given elsewhere."""
+        """Number of GPUs per job elsewhere."""
         return self.gpus or (1 if self.remote_device == "gpu" else 0)

@@ -130,7 +130,7 @@ class PPO(Method[PPOLearner]):
     averaging: float | None = 8.0
     entropy_coefficient: float = 0.003
     target_kl: float | None = None
-    advantage_floor: float = 0.05
+    advantage_floor: float = 0.1
     critic: CriticKind | CriticFactory = structure("auto")
     latent: str = structure("latent")
     critic_width: int = structure(64)

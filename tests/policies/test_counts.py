@@ -14,7 +14,7 @@ from gymnasium import spaces
 import asmpg
 from asmpg.agents import Agent
 from asmpg.environments import Discrete, make
-from asmpg.policies import AgentMemory, Categorical, Encoding
+from asmpg.policies import AgentMemory, Categorical, Encoding, TabularPolicy, WindowPolicy
 from asmpg.policies._window import empty_window
 from windows import make_window
 
@@ -43,6 +43,16 @@ def test_what_is_learned_of_one_action_holds_for_all():
     exchanged = logits_by_counts(policy, counts[np.concatenate([[0], 1 + order])])
     np.testing.assert_allclose(exchanged, logits[order], rtol=1e-5)
     assert np.abs(exchanged - logits).max() > 1e-2
+
+
+def test_networks_of_a_single_unit_are_finite():
+    hidden = TabularPolicy(num_states=2, num_actions=2, num_observations=3, key=jax.random.key(0))
+    policy = WindowPolicy(
+        hidden, window=1, encoding=Encoding(2, 3), counts=True, width=1, key=jax.random.key(1)
+    )
+    for leaf in jax.tree.leaves(policy.count_networks.of_action):
+        assert leaf.size > 0
+        assert np.isfinite(leaf).all()
 
 
 def test_combinations_of_parts_are_counted_as_one_action_each():

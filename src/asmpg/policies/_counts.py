@@ -43,7 +43,8 @@ class CountNetworks(eqx.Module):
         self.of_all = zero_last(linear_layers(key, inputs, width, width, encoding.head.size))
         self.of_action = None
         if encoding.num_actions:
-            sizes = (2 * encoding.num_observations, width // 2, width // 2, 1)
+            narrow = max(1, width // 2)
+            sizes = (2 * encoding.num_observations, narrow, narrow, 1)
             self.of_action = zero_last(linear_layers(jax.random.fold_in(key, 1), *sizes))
         self.encoding = encoding
 
@@ -57,13 +58,14 @@ class CountNetworks(eqx.Module):
         before = past.window.counts
         counts = (before + counted(past, observation, before.shape[-2:])).astype(dtype)
         scaled, of_pairs = counts / _USUAL_COUNT, counts[..., 1:, :]
-        flat = scaled[..., 1:, :].reshape(*observation.shape, -1)
+        scaled_pairs = scaled[..., 1:, :]
+        flat = scaled_pairs.reshape(*observation.shape, -1)
         shown = [self.encoding.observation(observation, dtype), scaled.sum(axis=-2), flat]
         logits = apply_layers(self.of_all, jnp.concatenate(shown, axis=-1))
         if self.of_action is None:
             return logits
         # The second form tells "never" from "once" at a glance.
-        shown = [scaled[..., 1:, :], of_pairs / (1 + of_pairs)]
+        shown = [scaled_pairs, of_pairs / (1 + of_pairs)]
         own = apply_layers(self.of_action, jnp.concatenate(shown, axis=-1))
         return logits + own[..., 0]
 

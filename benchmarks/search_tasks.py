@@ -172,6 +172,67 @@ class HiddenCells(Environment[CellsState]):
         return max(1 / self.finds, 1 / (self.cells - self.finds))
 
 
+class MineFieldState(NamedTuple):
+    """Where the mines are, which fields were opened, and for how long."""
+
+    mines: Bool[Array, "rows columns"]
+    opened: Bool[Array, "rows columns"]
+    time: Int[Array, ""]
+
+
+class MineField(Environment[MineFieldState]):
+    """Open every field without a mine, seeing how many mines are next to the one opened last.
+
+    After POPGym's MineSweeper (Morad et al., 2023). A new field pays its share of 1, one that was
+    opened before costs a little more than half a share. A mine costs 0.5 and a share, and ends the
+    episode.
+    """
+
+    max_steps: int = eqx.field(static=True)
+    rows: int = eqx.field(static=True)
+    columns: int = eqx.field(static=True)
+    mines: int = eqx.field(static=True)
+
+    def __init__(self, *, rows: int = 3, columns: int = 5, mines: int = 2):
+        self.rows = check_integer("rows", rows, low=2)
+        self.columns = check_integer("columns", columns, low=2)
+        self.mines = check_integer("mines", mines, low=1, high=rows * columns - 3)
+        self.max_steps = rows * columns - mines
+
+    def reset(self, key: Key[Array, ""]) -> tuple[Int[Array, ""], MineFieldState]:
+        flat = jax.random.permutation(key, jnp.arange(self.rows * self.columns) < self.mines)
+        mines = flat.reshape(self.rows, self.columns)
+        nothing = jnp.zeros((), jnp.int32)
+        return nothing, MineFieldState(mines, jnp.zeros_like(mines), nothing)
+
+    def step(
+        self, key: Key[Array, ""], state: MineFieldState, action: Any
+    ) -> tuple[Int[Array, ""], MineFieldState, Float[Array, ""], Bool[Array, ""]]:
+        del key
+        place = action // self.columns, action % self.columns
+        blown, again = state.mines[place], state.opened[place]
+        share = 1 / self.max_steps
+        reward = jnp.where(again, -0.5 / (self.max_steps - 2), share)
+        reward = jnp.where(blown, -0.5 - share, reward)
+        opened = state.opened.at[place].set(True)
+        following = MineFieldState(state.mines, opened, state.time + 1)
+        padded = jnp.pad(state.mines.astype(jnp.int32), 1)
+        near = jax.lax.dynamic_slice(padded, place, (3, 3)).sum()
+        return near, following, reward, blown | jnp.all(opened | state.mines)
+
+    @property
+    def observation_space(self) -> Discrete:
+        return Discrete(min(self.mines, 8) + 1)
+
+    @property
+    def action_space(self) -> Discrete:
+        return Discrete(self.rows * self.columns)
+
+    @property
+    def reward_bound(self) -> float:
+        return 0.5 + 1 / self.max_steps
+
+
 @dataclasses.dataclass(frozen=True)
 class Task:
     """An environment, by name or by class, with its options, and how long it is learned.
@@ -297,6 +358,7 @@ SEARCH_TASKS: dict[str, Task] = {
         low=-0.857,
         high=1.0,
     ),
+    "mine-field": Task(MineField, {}, 200_000, "undiscounted_return", low=-0.5, high=1.0),
     "hidden-cells": Task(HiddenCells, {}, 100_000, "undiscounted_return", low=-0.5, high=0.125),
 }
 

@@ -24,6 +24,11 @@ def counts_size(encoding: Encoding) -> int:
     return (1 + encoding.num_actions) * encoding.num_observations
 
 
+def two_forms(counts: Float[Array, "*batch O"]) -> Float[Array, "*batch 2*O"]:
+    """Each count `c` as `c / 8`, which tells many from more, and `c / (1 + c)`, none from one."""
+    return jnp.concatenate([counts / _USUAL_COUNT, counts / (1 + counts)], axis=-1)
+
+
 class CountNetworks(eqx.Module):
     """What counts add to the logits of the actions, by two networks that start at zero.
 
@@ -39,13 +44,13 @@ class CountNetworks(eqx.Module):
 
     def __init__(self, encoding: Encoding, width: int, key: Key[Array, ""]):
         assert encoding.num_observations is not None
-        inputs = encoding.observation_size + counts_size(encoding)
-        self.of_all = zero_last(linear_layers(key, inputs, width, width, encoding.head.size))
+        inputs = encoding.observation_size + 2 * counts_size(encoding)
+        self.of_all = _silent_layers(key, inputs, width, width, encoding.head.size)
         self.of_action = None
         if encoding.num_actions:
             narrow = max(1, width // 2)
             sizes = (2 * encoding.num_observations, narrow, narrow, 1)
-            self.of_action = zero_last(linear_layers(jax.random.fold_in(key, 1), *sizes))
+            self.of_action = _silent_layers(jax.random.fold_in(key, 1), *sizes)
         self.encoding = encoding
 
     def __call__(
@@ -57,17 +62,22 @@ class CountNetworks(eqx.Module):
         dtype = jnp.result_type(*jax.tree.leaves((self.of_all, self.of_action)))
         before = past.window.counts
         counts = (before + counted(past, observation, before.shape[-2:])).astype(dtype)
-        scaled, of_pairs = counts / _USUAL_COUNT, counts[..., 1:, :]
-        scaled_pairs = scaled[..., 1:, :]
-        flat = scaled_pairs.reshape(*observation.shape, -1)
-        shown = [self.encoding.observation(observation, dtype), scaled.sum(axis=-2), flat]
+        of_pairs = two_forms(counts[..., 1:, :])
+        flat = of_pairs.reshape(*observation.shape, -1)
+        shown = [
+            self.encoding.observation(observation, dtype),
+            two_forms(counts.sum(axis=-2)),
+            flat,
+        ]
         logits = apply_layers(self.of_all, jnp.concatenate(shown, axis=-1))
         if self.of_action is None:
             return logits
-        # The second form tells "never" from "once" at a glance.
-        shown = [scaled_pairs, of_pairs / (1 + of_pairs)]
-        own = apply_layers(self.of_action, jnp.concatenate(shown, axis=-1))
-        return logits + own[..., 0]
+        return logits + apply_layers(self.of_action, of_pairs)[..., 0]
+
+
+def _silent_layers(key: Key[Array, ""], *sizes: int) -> Layers:
+    # Counts are mostly 0, and PyTorch's weights would make little of them.
+    return zero_last(linear_layers(key, *sizes, initial_weights="orthogonal"))
 
 
 def counts_along(

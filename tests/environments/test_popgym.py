@@ -25,6 +25,14 @@ LENGTHS = {
     "Autoencode": (103, 207, 311),
     "MultiarmedBandit": (200, 400, 600),
     "NoisyPositionOnlyCartPole": (200, 200, 200),
+    "PositionOnlyCartPole": (200, 400, 600),
+    "VelocityOnlyCartpole": (200, 400, 600),
+    "HigherLower": (51, 103, 155),
+    "Concentration": (104, 208, 104),
+    "PositionOnlyPendulum": (200, 150, 100),
+    "NoisyPositionOnlyPendulum": (200, 200, 200),
+    "Battleship": (64, 100, 144),
+    "MineSweeper": (14, 30, 54),
 }
 
 
@@ -78,13 +86,16 @@ def test_a_perfect_memory_is_worth_one(name):
 
 @pytest.mark.parametrize(
     "name",
-    [name if name == "popgym-CountRecallEasy" else long(name) for name in EASY]
+    [
+        name if name in ("popgym-CountRecallEasy", "popgym-MineSweeperEasy") else long(name)
+        for name in EASY
+    ]
     + [long("popgym-CountRecallHard")],
 )
 def test_chance_is_what_the_yardstick_says(name):
     """400 random episodes, within four standard errors; discounted and undiscounted."""
     env: Any = asmpg.make(name)
-    played = simulate(env, UniformAct(env.action_space.n), 400, jax.random.key(1), 0.99)
+    played = simulate(env, UniformAct(env.action_space), 400, jax.random.key(1), 0.99)
     random = yardsticks(env).random
     for criterion in ("discounted", "undiscounted"):
         found = getattr(played, criterion)
@@ -125,17 +136,110 @@ def test_the_best_arm_is_worth_what_the_page_says():
         assert found.mean == pytest.approx(getattr(full, criterion), abs=4 * found.standard_error)
 
 
-def test_the_pole_can_always_be_kept_up_by_who_sees_everything():
-    """The full state's 1 is reached in each of 200 episodes."""
-    env: Any = asmpg.make("popgym-NoisyPositionOnlyCartPoleHard")
+def count_cards(key, step, observation, state, carry):
+    """Guess what is likelier among the cards that were not seen; the carry counts those."""
+    left = carry.at[observation].add(-1)
+    ranks = jnp.arange(len(left))
+    higher = jnp.sum(jnp.where(ranks > observation, left, 0))
+    lower = jnp.sum(jnp.where(ranks < observation, left, 0))
+    return (lower > higher).astype(int), left
 
-    def rule(key, step, observation, state, carry):
-        lean = state.position + 2 * state.velocity + 20 * state.angle + 4 * state.angular_velocity
-        return (lean > 0).astype(int), carry
 
-    outcomes = play(env, rule, 200, jax.random.key(0), 1.0)
+def look_at_the_rank(key, step, observation, state, carry):
+    return (observation > 6).astype(int), carry
+
+
+def test_counting_cards_is_worth_what_the_yardsticks_say():
+    """4,000 episodes with and without memory, within four standard errors; and the gap is real."""
+    env: Any = asmpg.make("popgym-HigherLowerEasy")
+    known, full = yardsticks(env), jnp.full(13, 4)
+    counting = simulate(env, count_cards, 4_000, jax.random.key(0), 0.99, carry=full)
+    looking = simulate(env, look_at_the_rank, 4_000, jax.random.key(1), 0.99)
+    for played, value in ((counting, known.history_optimal), (looking, known.memoryless)):
+        for criterion in ("discounted", "undiscounted"):
+            found = getattr(played, criterion)
+            assert found.mean == pytest.approx(
+                getattr(value, criterion), abs=4 * found.standard_error
+            )
+    assert known.history_optimal.undiscounted - known.memoryless.undiscounted > 0.03
+
+
+def stay_up(key, step, observation, state, carry):
+    lean = state.position + 2 * state.velocity + 20 * state.angle + 4 * state.angular_velocity
+    return (lean > 0).astype(int), carry
+
+
+def turn_pairs(key, step, observation, state, carry):
+    """The first card that is not matched, then one of its kind."""
+    places = jnp.arange(len(state.kinds))
+    free = ~state.matched & (places != state.turned)
+    wanted = (state.turned < 0) | (state.kinds == state.kinds[state.turned])
+    return jnp.argmax(free & wanted), carry
+
+
+def hit_ships(key, step, observation, state, carry):
+    place = jnp.argmax((state.ships & ~state.shot).ravel())
+    return jnp.stack(jnp.divmod(place, state.ships.shape[1])), carry
+
+
+def open_no_mine(key, step, observation, state, carry):
+    place = jnp.argmax(~(state.mines | state.opened).ravel())
+    return jnp.stack(jnp.divmod(place, state.mines.shape[1])), carry
+
+
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [
+        ("NoisyPositionOnlyCartPoleHard", stay_up),
+        long("VelocityOnlyCartpoleMedium", stay_up),
+        ("ConcentrationHard", turn_pairs),
+        long("ConcentrationMedium", turn_pairs),
+        ("BattleshipEasy", hit_ships),
+        ("MineSweeperMedium", open_no_mine),
+    ],
+)
+def test_who_sees_everything_gets_the_full_state_s_value(name, rule):
+    """In each of 200 episodes."""
+    env: Any = asmpg.make(f"popgym-{name}")
+    full = yardsticks(env).full_state
+    outcomes = play(env, rule, 200, jax.random.key(0), 0.99)
     np.testing.assert_allclose(outcomes.undiscounted, 1.0, atol=1e-4)
-    assert yardsticks(env).full_state.undiscounted == 1.0
+    np.testing.assert_allclose(outcomes.discounted, full.discounted, atol=1e-4)
+    assert full.undiscounted == pytest.approx(1.0)
+
+
+def test_a_matched_card_spoils_the_one_turned_before():
+    env: Any = asmpg.make("popgym-ConcentrationEasy")
+    cost = 1 / 104
+    _, state = env.begin(jnp.arange(52) % 2)
+    rewards = []
+    # A pair; a third card, then one of the pair; one of the pair alone; the same card twice; two
+    # that do not match.
+    for action in (0, 2, 1, 0, 2, 3, 3, 4, 5):
+        observation, state, reward, over = env.transition(state, action)
+        rewards.append(float(reward))
+        assert not over
+    assert rewards == pytest.approx([0, 2 / 52, 0, -2 * cost, -cost, 0, -2 * cost, 0, -2 * cost])
+    shown = np.asarray(observation).reshape(52, 3).argmax(axis=1)
+    assert np.flatnonzero(shown < 2).tolist() == [0, 2, 4, 5]
+    assert shown[[0, 2, 4, 5]].tolist() == [0, 0, 0, 1]
+
+
+def test_the_pendulum_starts_anywhere_and_is_pushed_by_its_weight():
+    """Energy is nearly conserved without torque, over one small step from 1,000 starts."""
+    env: Any = asmpg.make("popgym-PositionOnlyPendulumEasy")
+
+    def change(key):
+        _, state = env.reset(key)
+        after = env.step(key, state, jnp.zeros(1))[1]
+        # For l = 1 and a rod of moment 1/3: om^2 / 6 + 5 cos th.
+        energy = [s.angular_velocity**2 / 6 + 5 * jnp.cos(s.angle) for s in (state, after)]
+        return state, energy[1] - energy[0]
+
+    state, drift = jax.vmap(change)(jax.random.split(jax.random.key(0), 1_000))
+    assert float(jnp.abs(drift).max()) < 0.15
+    assert -np.pi <= float(state.angle.min()) < -3 < 3 < float(state.angle.max()) <= np.pi
+    assert 0.9 < float(jnp.abs(state.angular_velocity).max()) <= 1
 
 
 @pytest.mark.parametrize("name", POPGYM_TASKS)

@@ -38,6 +38,8 @@ from asmpg.exact import (
 from quick import long
 
 KEY = jax.random.key(20260)
+ANY_TREATMENT = UniformAct(HealthcareTreatment().action_space)
+ANY_PUSH = UniformAct(VelocityOnlyCartPole().action_space)
 
 
 def agrees(estimate, value, error=0.0):
@@ -69,7 +71,7 @@ def three_state_controller(key, step, observation, state, last):
     ],
 )
 def test_simulation_agrees_with_exact_values(environment, discounted, undiscounted, length):
-    act = UniformAct(environment.action_space.n)
+    act = UniformAct(environment.action_space)
     played = simulate(environment, act, 10_000, KEY)
     assert agrees(played.discounted, discounted)
     assert agrees(played.undiscounted, undiscounted)
@@ -99,7 +101,7 @@ def test_memory_starts_anew_with_every_episode():
 
 
 def test_an_episode_depends_on_the_key_and_its_number_only():
-    environment, act = HealthcareTreatment(), UniformAct(3)
+    environment, act = HealthcareTreatment(), ANY_TREATMENT
     few = play(environment, act, 50, KEY)
     many = play(environment, act, 1_001, KEY)
     assert many.length.shape == (1_001,)
@@ -110,7 +112,13 @@ def test_an_episode_depends_on_the_key_and_its_number_only():
 
 
 def test_simulation_is_discounted_from_the_second_step():
-    played = simulate(VelocityOnlyCartPole(max_steps=3), UniformAct(2), 10, KEY, 0.5)
+    played = simulate(
+        VelocityOnlyCartPole(max_steps=3),
+        ANY_PUSH,
+        10,
+        KEY,
+        0.5,
+    )
     assert played.discounted.mean == pytest.approx(1.75)
     assert played.undiscounted.mean == pytest.approx(3)
     assert played.discounted.standard_error == 0
@@ -121,7 +129,7 @@ def test_simulation_is_discounted_from_the_second_step():
 
 def test_random_value_on_a_grid_agrees_with_simulation():
     table = np.full((61, 3), 1 / 3)
-    played = simulate(HealthcareTreatment(), UniformAct(3), 10_000, KEY)
+    played = simulate(HealthcareTreatment(), ANY_TREATMENT, 10_000, KEY)
     for discount, estimate in ((0.99, played.discounted), (1.0, played.undiscounted)):
         value = evaluate_table(
             HealthcareTreatment(), table, discount, nodes=2, toxicity=21, resistance=13
@@ -216,7 +224,7 @@ def test_linear_rules_on_velocities(weight, discounted, undiscounted, error):
 
 
 def test_random_cart_pole():
-    played = simulate(VelocityOnlyCartPole(), UniformAct(2), 10_000, KEY)
+    played = simulate(VelocityOnlyCartPole(), ANY_PUSH, 10_000, KEY)
     assert agrees(played.discounted, 19.50, 0.02)
     assert agrees(played.undiscounted, 22.24, 0.03)
 

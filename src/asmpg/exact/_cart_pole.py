@@ -197,7 +197,7 @@ def _better(first: _Played, second: _Played) -> _Played:
 def _random(
     environment: VelocityOnlyCartPole, discount: float, key: Key[Array, ""], episodes: int
 ) -> Yardstick:
-    played = simulate(environment, UniformAct(2), episodes, key, discount)
+    played = simulate(environment, UniformAct(environment.action_space), episodes, key, discount)
     return Yardstick(
         played.discounted.mean,
         played.undiscounted.mean,

@@ -11,13 +11,13 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key, PyTree, Shaped
 
 from asmpg._support.checks import check_integer, check_number
-from asmpg.environments import Environment
+from asmpg.environments import ActionSpace, Environment
 
 #: A policy to play: `act(key, step, observation, state, carry) -> (action, carry)`, with `step`
 #: counted from 0. It looks at what its kind may see: the observation alone if memoryless, its own
 #: `carry` too if it has a memory, the latent state if it plays with full information. Arrays that
 #: are leaves of `act` (an `equinox.Module`) can change without recompiling.
-Act = Callable[[Key[Array, ""], Int[Array, ""], Array, Any, Any], tuple[Int[Array, ""], Any]]
+Act = Callable[[Key[Array, ""], Int[Array, ""], Array, Any, Any], tuple[Array, Any]]
 
 _MOST_COPIES = 4096
 
@@ -89,13 +89,13 @@ def play(
 class UniformAct(eqx.Module):
     """Every action equally likely."""
 
-    num_actions: int = eqx.field(static=True)
+    space: ActionSpace = eqx.field(static=True)
 
     def __call__(
         self, key: Key[Array, ""], step: Int[Array, ""], observation: Array, state: Any, carry: Any
-    ) -> tuple[Int[Array, ""], Any]:
+    ) -> tuple[Array, Any]:
         del step, observation, state
-        return jax.random.randint(key, (), 0, self.num_actions), carry
+        return self.space.sample(key), carry
 
 
 class _Copy(NamedTuple):

@@ -27,8 +27,6 @@ LARGE = ("cassandra", "popgym", "readings")
     "name", [long(name) if name in LARGE else name for name in shipped_studies()]
 )
 def test_shipped_studies_can_be_run(name):
-    if name == "popgym":
-        pytest.importorskip("popgym", reason="POPGym is not installed: pip install popgym")
     found = load_study(name)
     assert found.name == name
     sizes = {"popgym": 42, "cassandra": 8, "quick": 2}

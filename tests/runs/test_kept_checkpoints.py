@@ -1,5 +1,7 @@
 """Checkpoints to choose from, and what a run keeps that ends by an error."""
 
+import dataclasses
+
 import pytest
 
 import asmpg
@@ -117,3 +119,48 @@ def test_the_command_line_keeps_them_too(run, tmp_path):
     main(["train", "--resume", str(again), "--steps", "3000", "--checkpoint-every=1", "--quiet"])
     steps = {int(row["steps"]) for row in RunFolder(again).rows() if row["seed"] == SEEDS[0]}
     assert set(RunFolder(again).kept_steps(SEEDS[0])) == {n for n in steps if n > 2100}
+
+
+@pytest.fixture(params=["links", "no links"])
+def linking(request, monkeypatch):
+    if request.param == "no links":
+
+        def refuse(*_):
+            raise OSError("this file system has no links")
+
+        monkeypatch.setattr("asmpg._support.files.os.link", refuse)
+    return request.param == "links"
+
+
+def test_a_seed_that_ends_at_its_best_has_one_file(run, linking, tmp_path):
+    """By two names; where there are no links, two files that say the same."""
+    out = tmp_path / "run"
+    train(small_config(), out, verbose=0)
+    at_best = []
+    for seed in SEEDS:
+        last, best = (RunFolder(out).checkpoint_path(seed, which) for which in ("last", "best"))
+        at_best.append(RunFolder(out).status(seed).improved)
+        assert last.samefile(best) == (at_best[-1] and linking)
+        assert (last.read_bytes() == best.read_bytes()) == at_best[-1]
+        of_other = RunFolder(run).checkpoint_path(seed, "last")
+        assert last.read_bytes() == of_other.read_bytes()
+    assert any(at_best)
+
+
+def test_a_later_last_checkpoint_leaves_the_best_one_alone(linking, tmp_path):
+    """The file of two names is not written into: it is replaced."""
+    out = tmp_path / "run"
+    config = small_config()
+    train(config, out, verbose=0)
+    best = {seed: RunFolder(out).checkpoint_path(seed, "best") for seed in SEEDS}
+    before = {seed: path.read_bytes() for seed, path in best.items()}
+    longer = dataclasses.replace(config, steps=config.steps + 1000)
+    train(longer, out, resume=True, verbose=0)
+    folder = RunFolder(out)
+    for seed in SEEDS:
+        status = folder.status(seed)
+        assert status.steps > config.steps
+        if status.best_steps <= config.steps:
+            assert best[seed].read_bytes() == before[seed]
+        last = folder.checkpoint_path(seed, "last")
+        assert last.samefile(best[seed]) == (status.improved and linking)

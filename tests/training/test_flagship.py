@@ -16,7 +16,7 @@ TARGETS = {
     "HallwayNavigation": (10_000, "exact_reward_per_step", 0.5),
     "HealthcareTreatment": (10_000, "discounted_return", 12.0),
     "MachineRepair": (10_000, "exact_discounted", 36.0),
-    "VelocityOnlyCartPole": (5_000, "undiscounted_return", 80.0),
+    "VelocityOnlyCartPole": (8_000, "undiscounted_return", 120.0),
 }
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from asmpg._support.checks import check_integer, check_number
 from asmpg._support.errors import CheckpointError, TrainingError
-from asmpg._support.files import naming, read_json, write_atomically
+from asmpg._support.files import link_atomically, naming, read_json, write_atomically
 from asmpg._support.locks import (
     LOCK_NAME,
     FolderInUseError,
@@ -180,6 +180,10 @@ class RunFolder:
             for folder in (path.parent.parent, path.parent):
                 folder.mkdir(exist_ok=True)
         save_arrays(path, arrays, {"seed": seed, "rows": digest, **vars(status)})
+
+    def save_best_as_last(self, seed: int) -> None:
+        """Let the last checkpoint be the file of the best one; an `OSError` if it cannot be."""
+        link_atomically(self.checkpoint_path(seed, "last"), self.checkpoint_path(seed, "best"))
 
     def save_start(self, seed: int, state: Any) -> None:
         """Write the state that `seed` starts from, where that is not a fresh one."""

@@ -23,7 +23,8 @@ class Checkpointer:
     """Keeps the checkpoints of some seeds up to date, often but not at any price.
 
     Between writing it rests, so that writing takes a twentieth of the time at most. What a killed
-    process loses is what it did since; it is done again from the checkpoints.
+    process loses is what it did since; it is done again from the checkpoints. A seed whose last
+    evaluation is its best one has a single file, by two names.
     """
 
     def __init__(
@@ -57,6 +58,8 @@ class Checkpointer:
         for _, writer in self._folders:
             writer.sync()
         self._save_all(file for batch in self._batches for file in self._fresh(batch, "best"))
+        for batch in self._batches:
+            self._save_best_as_last(batch)
         self._save_all(file for batch in self._batches for file in self._fresh(batch, "last"))
         self._rest(time.monotonic() - began)
 
@@ -84,7 +87,9 @@ class Checkpointer:
 
     def _fresh(self, batch: SeedBatch, which: Which) -> Iterator[_File]:
         """What was not written yet."""
-        statuses = batch.statuses if which == "last" else [s.at_best for s in batch.statuses]
+        statuses = batch.statuses
+        if which == "best":
+            statuses = [s if s.improved else s.at_best for s in statuses]
         fresh = [
             self._written[seat, which] != status.evaluations
             for seat, status in zip(batch.seats, statuses, strict=True)
@@ -94,6 +99,16 @@ class Checkpointer:
             kinds: list[Checkpoint] = [which] * len(statuses)
             files = zip(batch.seats, kinds, states, statuses, strict=True)
             yield from itertools.compress(files, fresh)
+
+    def _save_best_as_last(self, batch: SeedBatch) -> None:
+        for seat, status in zip(batch.seats, batch.statuses, strict=True):
+            same = status.improved and self._written[seat, "best"] == status.evaluations
+            if same and self._written[seat, "last"] != status.evaluations:
+                try:
+                    self._folders[seat.run][0].save_best_as_last(seat.seed)
+                except OSError:
+                    return  # There are no such names here: it is written like any other file.
+                self._written[seat, "last"] = status.evaluations
 
     def _save_all(self, files: Iterable[_File]) -> None:
         # Disks take their time to say that a file is safe, and as much time for many files at once.

@@ -24,7 +24,7 @@ MOST_FUSED = 128
 #: How many numbers of a matrix a warp of 32 threads has, but that there are eight warps at most.
 _OF_A_WARP = 512
 #: How many steps are looked at together for those that have a matrix; fewer where it does not fit.
-_TOGETHER = 8
+_TOGETHER = 16
 
 
 def can_fuse(num_states: int) -> bool:

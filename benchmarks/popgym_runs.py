@@ -3,11 +3,10 @@
     python benchmarks/popgym_runs.py FOLDER [FOLDER ...]
 
 Each FOLDER is one that `asmpg study` left, of `popgym` or of benchmarks/popgym*.toml. Unfinished
-runs are added as far as they got. POPGym must be installed: studies of it import it.
+runs are added as far as they got.
 """
 
 import argparse
-import importlib
 from collections import defaultdict
 from pathlib import Path
 
@@ -24,7 +23,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Add evaluations to results/popgym/runs.csv.")
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
     arguments = parser.parse_args()
-    importlib.import_module("popgym")
     found = by_run(read_csv(RUNS))
     for path in arguments.folders:
         found |= by_run(evaluations(StudyFolder(path)))

@@ -12,9 +12,13 @@ OPTIONS = {
     "RepeatPreviousEasy": ("asm-ppo-window-8", "window=8"),
     "CountRecallEasy": ("asm-ppo-counts", "counts=True"),
     "MultiarmedBanditEasy": ("asm-ppo-counts", "counts=True"),
-    "MineSweeperEasy-v0": ("asm-ppo-counts", "counts=True"),
-    "BattleshipEasy-v0": ("asm-ppo-counts", "counts=True"),
+    "BattleshipEasy": ("asm-ppo-counts", "counts=True"),
+    "MineSweeperEasy": ("asm-ppo-counts", "counts=True"),
 }
+#: The entry with default options.
+DEFAULT = "asm-ppo-latent"
+#: The returns of all seeds, by the steps that evaluations were due at.
+Evaluations = dict[int, list[float]]
 #: Two medians that are no further apart are level.
 LEVEL = 0.05
 #: When ends of training are compared.
@@ -51,18 +55,9 @@ def beside_gru(results: Path) -> str:
 
     Both from evaluations that both methods have.
     """
-    runs: dict[str, dict[str, dict[int, list[float]]]] = defaultdict(
-        lambda: defaultdict(lambda: defaultdict(list))
-    )
-    for row in read_csv(results / "popgym" / "runs.csv"):
-        task = row["environment"].removeprefix("popgym-")
-        runs[task][row["entry"]][int(row["due"])].append(float(row["undiscounted_return"]))
     lines = []
-    for task, entries in runs.items():
-        if "Easy" not in task:
-            continue
-        default = "asm-ppo-latent" if "asm-ppo-latent" in entries else "asm-ppo"
-        entry, options = OPTIONS.get(task, (default, ""))
+    for task, entries in easy_tasks(results).items():
+        entry, options = OPTIONS.get(task, (DEFAULT, ""))
         ours, gru = (
             {due: statistics.median(scores) for due, scores in entries[name].items()}
             for name in (entry, "gru-ppo")
@@ -81,6 +76,18 @@ def beside_gru(results: Path) -> str:
         )
     heading = ["task", "options", "ASM-PPO", "GRU-PPO", "ASM-PPO, steps", "GRU-PPO, steps", ""]
     return markdown(heading, lines)
+
+
+def easy_tasks(results: Path) -> dict[str, dict[str, Evaluations]]:
+    """The evaluations of all entries in each Easy task."""
+    found: dict[str, dict[str, Evaluations]] = defaultdict(
+        lambda: defaultdict(lambda: defaultdict(list))
+    )
+    for row in read_csv(results / "popgym" / "runs.csv"):
+        task = row["environment"].removeprefix("popgym-")
+        if task.endswith("Easy"):
+            found[task][row["entry"]][int(row["due"])].append(float(row["undiscounted_return"]))
+    return found
 
 
 def _stays_from(medians: Mapping[int, float], dues: list[int], level: float) -> int:

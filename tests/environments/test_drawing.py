@@ -140,6 +140,19 @@ def test_the_text_describes_state_observation_action_and_reward(name):
 
 
 @pytest.mark.parametrize(
+    ("name", "action", "description"),
+    [
+        ("popgym-BattleshipEasy", (3, 6), "3 6"),
+        ("popgym-PositionOnlyPendulumEasy", (0.25,), "0.25"),
+    ],
+)
+def test_the_text_describes_actions_of_several_parts_and_real_ones(name, action, description):
+    environment = asmpg.make(name)
+    episode = play(environment, [np.asarray(action)])
+    assert f"last action: {description}\n" in text(environment, episode)
+
+
+@pytest.mark.parametrize(
     ("name", "description"),
     [
         ("CheeseMaze", "cell 5 (x=0, y=1)"),

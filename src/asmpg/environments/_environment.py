@@ -148,6 +148,12 @@ class Environment(eqx.Module, Generic[State]):
         """A one-line description of an observation."""
         return " ".join(f"{value:.4g}" for value in np.ravel(observation).tolist())
 
+    def describe_action(self, action: np.ndarray | int) -> str:
+        """Its name, or its numbers."""
+        if isinstance(self.action_space, Discrete):
+            return self.action_names[int(action)]
+        return " ".join(f"{value:.4g}" for value in np.ravel(action).tolist())
+
     def draw(self, axes: "Axes", episode: "Episode") -> None:
         """Draw the current state of `episode`, and how it got there."""
         from asmpg.environments.drawing import draw_chart

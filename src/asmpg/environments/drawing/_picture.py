@@ -52,7 +52,7 @@ def text(environment: "Environment[Any]", episode: "Episode") -> str:
     seen = environment.describe_observation(episode.observations[-1])
     lines.append(f"observation: {seen}")
     if episode.actions:
-        lines.append(f"last action: {environment.action_names[episode.actions[-1]]}")
+        lines.append(f"last action: {environment.describe_action(episode.actions[-1])}")
     if ending := ending_of(episode):
         lines.append(ending)
     return "\n".join(lines) + "\n"

@@ -4,13 +4,15 @@ import dataclasses
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import asmpg
 from asmpg.agents import Agent
 from asmpg.agents.machine import Machine, Setting, _text
 from asmpg.analysis.machine_page import View, machine_page
-from asmpg.environments import Discrete, make
+from asmpg.environments import Discrete, Environment, MultiDiscrete, make
 from asmpg.exact import policy_returns
 from asmpg.policies import (
     Encoding,
@@ -129,6 +131,48 @@ def test_a_joint_kernel_becomes_a_machine_whose_states_hold_the_action():
     machine = machine_in("CheeseMaze", random_policy("CheeseMaze", JointTabularPolicy))
     assert machine.num_states == 3 * 4
     assert machine.control.shape == (1, 12, 4)
+
+
+class Corner(Environment):
+    """Pays 1 for the action (2, 1), at each of four steps."""
+
+    max_steps: int = eqx.field(static=True, default=4)
+
+    def reset(self, key):
+        return jnp.zeros((), jnp.int32), jnp.zeros((), jnp.int32)
+
+    def step(self, key, state, action):
+        paid = jnp.all(jnp.asarray(action) == jnp.asarray([2, 1]))
+        return state, state, paid.astype(float), jnp.asarray(False)
+
+    observation_space = property(lambda self: Discrete(1))
+    action_space = property(lambda self: MultiDiscrete((3, 2)))
+    reward_bound = property(lambda self: 1.0)
+
+
+@pytest.mark.parametrize(("action", "value"), [(5, 4.0), (4, 0.0)])
+def test_a_machine_plays_the_parts_of_an_action(action, value):
+    tables = KernelTables.deterministic(
+        start=[0], update=[[[0]] * 6], control=[action], num_actions=6
+    )
+    machine = Machine.of_policy(tables, Setting(Corner(), 0.99))
+    assert machine.value.undiscounted == value
+    assert machine.action_names[action] == f"2,{action - 4}"
+
+
+def test_a_machine_plays_the_parts_of_an_action_on_the_host_too():
+    """Two machines of one agent: where it was trained, and compiled."""
+    few = {"num_environments": 2, "rollout_steps": 8, "epochs": 1, "minibatches": 1}
+    agent = asmpg.ASMPPO(num_states=2, **few).learn(
+        lambda: asmpg.to_gymnasium(Corner()), steps=512, evaluation_episodes=2, verbose=0
+    )
+    on_host, compiled = agent.machine(episodes=1000), agent.machine(Corner(), episodes=1000)
+    assert on_host.action_names == compiled.action_names == Corner().action_names
+    error = on_host.value.standard_error + compiled.value.standard_error
+    assert error > 0
+    difference = on_host.value.undiscounted - compiled.value.undiscounted
+    assert abs(difference) < 4 * error
+    assert compiled.value.undiscounted > 4 / 6
 
 
 def test_an_action_may_depend_on_the_observation():

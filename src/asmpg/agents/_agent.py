@@ -308,7 +308,13 @@ class Agent:
         if resolved is None:
             return None
         episodes = episodes or (_EPISODES if resolved.source is None else _HOST_EPISODES)
-        return Setting(resolved.environment, discount, episodes, source=resolved.source)
+        return Setting(
+            resolved.environment,
+            discount,
+            episodes,
+            source=resolved.source,
+            host_actions=resolved.interface.action_space,
+        )
 
     def _resolved(self, given: Any) -> ResolvedEnvironment | None:
         """The environment `given`, which must fit; without one, that of the run, if it is known."""

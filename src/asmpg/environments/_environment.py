@@ -2,7 +2,6 @@
 
 import abc
 import inspect
-import itertools
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
 import equinox as eqx
@@ -126,8 +125,7 @@ class Environment(eqx.Module, Generic[State]):
         if isinstance(space, Discrete):
             return tuple(str(action) for action in range(space.n))
         if isinstance(space, MultiDiscrete):
-            every = itertools.product(*map(range, space.sizes))
-            return tuple(",".join(map(str, parts)) for parts in every)
+            return space.combinations
         return ()
 
     @property

@@ -1,6 +1,7 @@
 """What observations and actions may be: symbols, or a real vector in a box."""
 
 import dataclasses
+import itertools
 
 import jax
 import jax.numpy as jnp
@@ -52,6 +53,12 @@ class MultiDiscrete:
 
     def sample(self, key: Key[Array, ""]) -> Array:
         return jax.random.randint(key, self.shape, 0, jnp.asarray(self.sizes))
+
+    @property
+    def combinations(self) -> tuple[str, ...]:
+        """A name for each combination of parts, the last one varying fastest."""
+        every = itertools.product(*map(range, self.sizes))
+        return tuple(",".join(map(str, parts)) for parts in every)
 
     def contains(self, value: object) -> bool:
         array = np.asarray(value)

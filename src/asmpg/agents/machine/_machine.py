@@ -145,6 +145,8 @@ class Machine:
         `observation_names` take precedence over its own.
         """
         names: dict[str, Any] = {}
+        if self.setting is not None and self.setting.action_parts is not None:
+            names["action_names"] = self.setting.action_parts.combinations
         if environment is not None:
             names["action_names"] = environment.action_names
             if self.cases is None:

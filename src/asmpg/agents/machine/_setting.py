@@ -12,7 +12,12 @@ from jaxtyping import Array, Bool, Float, Int, Key, Shaped
 from asmpg._support.words import rounded
 from asmpg.agents.machine._cases import Cases
 from asmpg.agents.machine._visits import Visits, exact_visits, fits, sampled_visits
-from asmpg.environments import AbstractFiniteEnvironment, Environment
+from asmpg.environments import (
+    AbstractFiniteEnvironment,
+    ActionSpace,
+    Environment,
+    MultiDiscrete,
+)
 from asmpg.exact import policy_returns
 from asmpg.experience import Experience, play_episodes, play_episodes_on_host
 from asmpg.policies import (
@@ -47,7 +52,7 @@ class Value:
 class Setting:
     """An environment with a discount; what cannot be computed is played, `episodes` of it.
 
-    One that is stepped on the host has a `source` instead.
+    One that is stepped on the host has a `source` instead, whose actions are of `host_actions`.
     """
 
     environment: Environment[Any] | None
@@ -55,10 +60,18 @@ class Setting:
     episodes: int = 1000
     seed: int = 0
     source: Any = None
+    host_actions: ActionSpace | None = None
 
     def __post_init__(self):
         if (self.environment is None) == (self.source is None):
             raise ValueError("environment or source must be given, not both")
+
+    @property
+    def action_parts(self) -> MultiDiscrete | None:
+        """The parts of an action, if it has several: a machine numbers their combinations."""
+        environment = self.environment
+        space = self.host_actions if environment is None else environment.action_space
+        return space if isinstance(space, MultiDiscrete) else None
 
     def play(
         self,
@@ -83,7 +96,7 @@ class Setting:
                 environment.model, start, update, control, horizon=environment.max_steps
             )
             return visits, Value(*(float(number) for number in numbers))
-        played = self.sample(case_actor(tables, cases))
+        played = self.sample(case_actor(tables, cases, self.action_parts))
         seen = np.asarray(played.observations)
         states, actions, number, _ = update.shape
         visits = sampled_visits(
@@ -163,12 +176,14 @@ class CaseActor(AgentMemoryActor):
         return jnp.argmin(jnp.sum(away**2, axis=-1)).astype(jnp.int32)
 
 
-def case_actor(tables: KernelTables, cases: Cases | None) -> AgentMemoryActor:
-    """What plays `tables` in single precision."""
+def case_actor(
+    tables: KernelTables, cases: Cases | None, parts: MultiDiscrete | None = None
+) -> AgentMemoryActor:
+    """What plays `tables` in single precision, with actions of these `parts`."""
     actor = TableActor(
         nu_table=jnp.asarray(np.exp(np.asarray(tables.log_nu)), jnp.float32),
         phi_table=jnp.asarray(np.asarray(tables.log_phi), jnp.float32),
-        actions=tables.head,
+        actions=Categorical(tables.num_actions, () if parts is None else parts.sizes),
         num_observations=tables.num_observations,
         greedy=False,
     )

@@ -4,7 +4,6 @@ import dataclasses
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -12,7 +11,7 @@ import asmpg
 from asmpg.agents import Agent
 from asmpg.agents.machine import Machine, Setting, _text
 from asmpg.analysis.machine_page import View, machine_page
-from asmpg.environments import Discrete, Environment, MultiDiscrete, make
+from asmpg.environments import Discrete, make
 from asmpg.exact import policy_returns
 from asmpg.policies import (
     Encoding,
@@ -24,6 +23,7 @@ from asmpg.policies import (
     WindowPolicy,
     actor,
 )
+from compiled_environments import Corner
 from controllers import cheese_maze_controller, hallway_controller, machine_repair_controller
 from finite import make_finite
 from quick import long
@@ -131,23 +131,6 @@ def test_a_joint_kernel_becomes_a_machine_whose_states_hold_the_action():
     machine = machine_in("CheeseMaze", random_policy("CheeseMaze", JointTabularPolicy))
     assert machine.num_states == 3 * 4
     assert machine.control.shape == (1, 12, 4)
-
-
-class Corner(Environment):
-    """Pays 1 for the action (2, 1), at each of four steps."""
-
-    max_steps: int = eqx.field(static=True, default=4)
-
-    def reset(self, key):
-        return jnp.zeros((), jnp.int32), jnp.zeros((), jnp.int32)
-
-    def step(self, key, state, action):
-        paid = jnp.all(jnp.asarray(action) == jnp.asarray([2, 1]))
-        return state, state, paid.astype(float), jnp.asarray(False)
-
-    observation_space = property(lambda self: Discrete(1))
-    action_space = property(lambda self: MultiDiscrete((3, 2)))
-    reward_bound = property(lambda self: 1.0)
 
 
 @pytest.mark.parametrize(("action", "value"), [(5, 4.0), (4, 0.0)])

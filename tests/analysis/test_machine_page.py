@@ -13,9 +13,10 @@ from asmpg.agents.machine import Machine, Setting
 from asmpg.analysis.machine_page import View, machine_page, memory_history, write_history
 from asmpg.analysis.machine_page._episodes import frames, play
 from asmpg.environments import make
-from asmpg.policies import TabularPolicy
+from asmpg.policies import KernelTables, TabularPolicy
 from asmpg.training import train
 from browser import CHROMIUM, browse
+from compiled_environments import Corner
 from controllers import cheese_maze_controller, machine_repair_controller
 from runs import SEEDS, small_config
 
@@ -58,6 +59,18 @@ def test_an_episode_follows_the_machine_and_the_environment():
     assert len(made) == episode.steps + 1
     assert made[-1]["total"] == 1
     assert "state" not in made[-1]
+
+
+def test_an_action_of_several_parts_is_played_in_parts():
+    """The machine, and the page, number it by its combination."""
+    corner = KernelTables.deterministic(start=[0], update=[[[0]] * 6], control=[5], num_actions=6)
+    machine = Machine.of_policy(corner, Setting(Corner(), 0.99))
+    played = play(machine, Corner(), seed=0, steps=100)
+    assert [list(action) for action in played.episode.actions] == [[2, 1]] * 4
+    made = frames(machine, played)
+    assert [frame["action"] for frame in made[:-1]] == [5] * 4
+    assert made[-1]["total"] == 4
+    assert '"2,1"' in machine_page([View("all", machine)], Corner(), title="corner", episodes=1)
 
 
 def test_the_page_needs_nothing_but_itself(page):

@@ -1,4 +1,4 @@
-"""Small compiled environments: one with action masks, one with other actions than a few."""
+"""Small compiled environments: one with action masks, two with other actions than a few."""
 
 import equinox as eqx
 import jax
@@ -51,3 +51,20 @@ class Aim(Environment):
     @property
     def action_space(self):
         return MultiDiscrete((9, 9)) if self.kind == "parts" else Box((-1.0,), (1.0,))
+
+
+class Corner(Environment):
+    """Pays 1 for the action (2, 1), at each of four steps."""
+
+    max_steps: int = eqx.field(static=True, default=4)
+
+    def reset(self, key):
+        return jnp.zeros((), jnp.int32), jnp.zeros((), jnp.int32)
+
+    def step(self, key, state, action):
+        paid = jnp.all(jnp.asarray(action) == jnp.asarray([2, 1]))
+        return state, state, paid.astype(float), jnp.asarray(False)
+
+    observation_space = property(lambda self: Discrete(1))
+    action_space = property(lambda self: MultiDiscrete((3, 2)))
+    reward_bound = property(lambda self: 1.0)

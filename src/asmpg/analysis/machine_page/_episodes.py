@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import UInt8
 
 from asmpg.agents.machine import Machine
-from asmpg.environments import Environment, Episode
+from asmpg.environments import ActionSpace, Environment, Episode, MultiDiscrete
 
 #: Pictures have so many pixels and colours.
 _SIZE, _DOTS_PER_INCH, _COLOURS = (400, 300), 80, 32
@@ -22,6 +22,8 @@ class PlayedEpisode:
 
     episode: Episode
     states: tuple[int, ...]
+    #: The actions as the machine numbers them.
+    choices: tuple[int, ...]
     #: The probabilities of actions that were drawn from, and of states given what was seen.
     actions: tuple[np.ndarray, ...]
     beliefs: tuple[np.ndarray, ...]
@@ -35,27 +37,35 @@ def play(
     reset, step = jax.jit(environment.reset), jax.jit(environment.step)
     observation, latent = reset(jax.random.key(seed))
     episode = Episode([latent], [np.asarray(observation)])
-    states, chances, beliefs = [], [], []
+    states, choices, chances, beliefs = [], [], [], []
     belief: np.ndarray | None = None
     while episode.steps < min(steps, environment.max_steps) and not episode.terminated:
         symbol = _number(machine, episode.observations[-1])
         if belief is None:
             row = belief = machine.start[symbol]
         else:
-            rows = machine.update[:, episode.actions[-1], symbol]
+            rows = machine.update[:, choices[-1], symbol]
             row, belief = rows[states[-1]], belief @ rows
         states.append(_draw(row, generator))
         phi = machine.control[symbol if len(machine.control) > 1 else 0]
-        action = _draw(phi[states[-1]], generator)
+        choices.append(_draw(phi[states[-1]], generator))
         chances.append(phi[states[-1]])
         beliefs.append(belief)
-        after = belief * phi[:, action]
+        after = belief * phi[:, choices[-1]]
         belief = after / after.sum()
         key = jax.random.fold_in(jax.random.key(seed), 1 + episode.steps)
+        action = _as_played(environment.action_space, choices[-1])
         observation, latent, reward, terminated = step(key, latent, action)
         episode.append(latent, np.asarray(observation), action, float(reward), bool(terminated))
     episode.truncated = episode.steps == environment.max_steps and not episode.terminated
-    return PlayedEpisode(episode, tuple(states), tuple(chances), tuple(beliefs))
+    return PlayedEpisode(episode, *map(tuple, (states, choices, chances, beliefs)))
+
+
+def _as_played(space: ActionSpace, number: int) -> int | np.ndarray:
+    """The action of this number, or its parts."""
+    if isinstance(space, MultiDiscrete):
+        return np.stack(np.unravel_index(number, space.sizes)).astype(np.int32)
+    return number
 
 
 def _number(machine: Machine, observation: np.ndarray) -> int:
@@ -81,7 +91,7 @@ def frames(machine: Machine, played: PlayedEpisode) -> list[dict[str, Any]]:
         if time < episode.steps:
             frame |= {
                 "state": played.states[time],
-                "action": episode.actions[time],
+                "action": played.choices[time],
                 "chances": [round(float(part), 3) for part in played.actions[time]],
                 "belief": [round(float(part), 3) for part in played.beliefs[time]],
             }

@@ -69,8 +69,7 @@ def _draw_actions(axes: "Axes", environment: "Environment[Any]", episode: "Episo
 
     names = environment.action_names
     if not isinstance(environment.action_space, Discrete):
-        values = np.reshape(episode.actions, (episode.steps, -1))
-        for i, column in enumerate(values.T):
+        for i, column in enumerate(zip(*map(np.ravel, episode.actions), strict=True)):
             axes.plot(column, color=COLOURS[i % len(COLOURS)], drawstyle="steps-mid")
         axes.yaxis.set_major_locator(MaxNLocator(4))
         return

@@ -141,12 +141,14 @@ def _play(
         undiscounted = at.undiscounted + reward
         step, weight = at.step + 1, at.weight * discount
         ended = terminated | (step >= environment.max_steps)
-        going = _Copy(at.round, step, observation, state, memory, weight, discounted, undiscounted)
-        fresh = start(copy, at.round + 1)
-        at = jax.tree.map(lambda new, old: jnp.where(ended, new, old), fresh, going)
+        at = _Copy(at.round, step, observation, state, memory, weight, discounted, undiscounted)
         return at, ended, Outcomes(discounted, undiscounted, step)
 
     copy = jnp.arange(copies)
+
+    def restarted(at: _Copy, ended: Bool[Array, " copies"]) -> _Copy:
+        fresh = jax.vmap(start)(copy, at.round + 1)
+        return jax.tree.map(lambda new, old: jax.vmap(jnp.where)(ended, new, old), fresh, at)
 
     def unfinished(loop: tuple[_Copy, Outcomes]) -> Bool[Array, ""]:
         return jnp.any(loop[0].round < rounds)
@@ -155,6 +157,8 @@ def _play(
         at, outcomes = loop
         row = at.round
         at, ended, outcome = jax.vmap(advance)(copy, at)
+        # Starting can be more work than a step, and often no episode has ended.
+        at = jax.lax.cond(jnp.any(ended), restarted, lambda at, _: at, at, ended)
         row = jnp.where(ended, row, rounds)  # written rows only: the others fall outside
         outcomes = jax.tree.map(
             lambda table, value: table.at[row, copy].set(value, mode="drop"), outcomes, outcome

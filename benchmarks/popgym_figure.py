@@ -49,6 +49,7 @@ def draw(results: Path) -> "Figure":
     ]
     figure, grid = panels(titles, columns=4, height=2.8, spare=True)
     published = {each.name: each.values for each in load_study("popgym").published}
+    drawn = set()
     for axes, (task, (entry, _)) in zip(grid, entries.items(), strict=False):
         for name, values in published.items():
             value = values.get(f"popgym-{task}")
@@ -58,11 +59,12 @@ def draw(results: Path) -> "Figure":
         for method, own in ((NONE, NONE), (GRU, GRU), (OURS, entry)):
             if own in runs[task]:
                 _curve(axes, method, runs[task][own])
+                drawn.add(method)
         axes.set_xlim(0, END)
         axes.xaxis.set_major_formatter(lambda value, _: f"{value / 1000:.0f}k")
         axes.set_xlabel("environment steps")
         axes.set_ylabel("return")
-    _legend(grid[-1])
+    _legend(grid[-1], drawn)
     return figure
 
 
@@ -75,11 +77,12 @@ def _curve(axes: "Axes", method: str, found: Evaluations) -> None:
     axes.fill_between(dues, low, high, color=style.colour, alpha=0.15, linewidth=0, zorder=2)
 
 
-def _legend(axes: "Axes") -> None:
+def _legend(axes: "Axes", drawn: set[str]) -> None:
     looks = styles([OURS, GRU, NONE])
     handles = [
         Line2D([], [], color=looks[name].colour, linestyle=looks[name].line, label=label)
         for name, label in LABELS.items()
+        if name in drawn
     ]
     handles += [
         Line2D([], [], color=colour, linestyle=line, label=label)

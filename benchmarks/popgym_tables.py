@@ -62,6 +62,7 @@ def beside_gru(results: Path) -> str:
             {due: statistics.median(scores) for due, scores in entries[name].items()}
             for name in (entry, "gru-ppo")
         )
+        latent = entries.get("gru-ppo-latent", {})
         both = sorted(due for due in ours.keys() & gru.keys() if due <= END)
         ends = [medians[END] for medians in (ours, gru)]
         steps = [_stays_from(medians, both, min(ends) - LEVEL) for medians in (ours, gru)]
@@ -70,11 +71,13 @@ def beside_gru(results: Path) -> str:
                 task,
                 options,
                 *(f"{end:.3f}" for end in ends),
+                f"{statistics.median(latent[END]):.3f}" if END in latent else "",
                 *("" if min(steps) == 0 else f"{each:,}" for each in steps),
                 _verdict(ends[0] - ends[1], steps[0] - steps[1]),
             ]
         )
-    heading = ["task", "options", "ASM-PPO", "GRU-PPO", "ASM-PPO, steps", "GRU-PPO, steps", ""]
+    ends_of = ["ASM-PPO", "GRU-PPO", "GRU-PPO, latent critic"]
+    heading = ["task", "options", *ends_of, "ASM-PPO, steps", "GRU-PPO, steps", ""]
     return markdown(heading, lines)
 
 

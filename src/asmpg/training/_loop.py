@@ -54,10 +54,11 @@ def train(
     fraction of the longer run. `stop_at` and `patience` may differ from before.
 
     On CPUs each seed runs on its own, as many at a time as there are cores, so its results do not
-    depend, in any bit, on the other seeds or on the number of cores; on other devices, all seeds
-    run in one program, and their number may change the last bits. If a process sees several GPUs,
-    each trains an equal share of the seeds. The same seeds on the same kind of device are
-    reproducible bit for bit, and so resume exactly.
+    depend, in any bit, on the other seeds; on other devices, all seeds run in one program, and
+    their number may change the last bits. If a process sees several GPUs, each trains an equal
+    share of the seeds. The same seeds on the same kind of device are reproducible bit for bit, and
+    so resume exactly; where networks are trained, the number of cores that a process may use is
+    part of the kind. (The jobs of a study always have as many threads as it gives them.)
 
     The folder has the last checkpoint of each seed and that of its best evaluation. With
     `checkpoint_every`, the checkpoint of the first evaluation in every interval of this many steps

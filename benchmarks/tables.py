@@ -82,6 +82,27 @@ def updates(results: Path) -> str:
     return markdown(heading, lines)
 
 
+def training(results: Path) -> str:
+    """What `python benchmarks/training.py` measured on CPU cores."""
+    measured = json.loads((results / "speed" / "training-cpu.json").read_text())["training"]
+    lines = [
+        [
+            name,
+            f"{row['compile_seconds']:.1f}",
+            *(
+                f"{row[f'{when}_{what}_per_second']:,.0f}"
+                for what in ("steps", "updates")
+                for when in ("early", "late")
+            ),
+            f"{row['late_share_of_matrix_rate']:.0%}",
+            f"{row['total_seconds']:.0f}",
+        ]
+        for name, row in measured.items()
+    ]
+    rates = ["steps/s early", "late", "updates/s early", "late"]
+    return markdown(["", "compile, s", *rates, "of the matrix rate", "whole run, s"], lines)
+
+
 def host(results: Path) -> str:
     """What `python benchmarks/host.py` printed."""
     found = json.loads((results / "speed" / "host-cpu.json").read_text())
@@ -170,6 +191,7 @@ TABLES: dict[str, Callable[[Path], str]] = {
     "activations": study_tables.activations,
     "costs": study_tables.costs,
     "host": host,
+    "training": training,
     "paper-claims": study_tables.paper_claims,
     "paper-methods": study_tables.paper_methods,
     "real-actions": real_actions,

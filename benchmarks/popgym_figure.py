@@ -8,6 +8,7 @@ Medians of the seeds in results/popgym/runs.csv, and bands from the worst seed t
 import shutil
 import statistics
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from matplotlib.lines import Line2D
 
 import tables
 from asmpg.analysis.figures import panels, save, styles
-from asmpg.studies import load_study
+from asmpg.studies import Published, load_study
 from popgym_tables import DEFAULT, END, OPTIONS, Evaluations, easy_tasks
 
 if TYPE_CHECKING:
@@ -26,11 +27,8 @@ PICTURE = tables.ROOT / "docs" / "images" / "popgym.png"
 #: The methods drawn in every panel; our entry depends on the task.
 OURS, GRU, NONE = "asm-ppo", "gru-ppo", "memoryless-ppo"
 LABELS = {OURS: "ASM-PPO", GRU: "GRU-PPO", NONE: "Memoryless PPO"}
-#: What is published, by its name in the study: a label, a colour and a line.
-PUBLISHED = {
-    "gru": ("GRU, published (15 million steps)", "#8C4A73", (0, (2, 1.5))),
-    "best": ("best of 13 memories, published", "black", (0, (1, 1.2))),
-}
+#: The colour and the line of what is published, by its name in the study.
+PUBLISHED = {"gru": ("#8C4A73", (0, (2, 1.5))), "best": ("black", (0, (1, 1.2)))}
 
 
 def main() -> None:
@@ -48,13 +46,13 @@ def draw(results: Path) -> "Figure":
         for task, (_, options) in entries.items()
     ]
     figure, grid = panels(titles, columns=4, height=2.8, spare=True)
-    published = {each.name: each.values for each in load_study("popgym").published}
+    published = load_study("popgym").published
     drawn = set()
     for axes, (task, (entry, _)) in zip(grid, entries.items(), strict=False):
-        for name, values in published.items():
-            value = values.get(f"popgym-{task}")
-            if value is not None and name in PUBLISHED:
-                _, colour, line = PUBLISHED[name]
+        for each in published:
+            value = each.values.get(f"popgym-{task}")
+            if value is not None:
+                colour, line = PUBLISHED[each.name]
                 axes.axhline(value, color=colour, linestyle=line, linewidth=1.2, zorder=1)
         for method, own in ((NONE, NONE), (GRU, GRU), (OURS, entry)):
             if own in runs[task]:
@@ -64,7 +62,7 @@ def draw(results: Path) -> "Figure":
         axes.xaxis.set_major_formatter(lambda value, _: f"{value / 1000:.0f}k")
         axes.set_xlabel("environment steps")
         axes.set_ylabel("return")
-    _legend(grid[-1], drawn)
+    _legend(grid[-1], drawn, published)
     return figure
 
 
@@ -77,17 +75,16 @@ def _curve(axes: "Axes", method: str, found: Evaluations) -> None:
     axes.fill_between(dues, low, high, color=style.colour, alpha=0.15, linewidth=0, zorder=2)
 
 
-def _legend(axes: "Axes", drawn: set[str]) -> None:
+def _legend(axes: "Axes", drawn: set[str], published: Sequence[Published]) -> None:
     looks = styles([OURS, GRU, NONE])
     handles = [
         Line2D([], [], color=looks[name].colour, linestyle=looks[name].line, label=label)
         for name, label in LABELS.items()
         if name in drawn
     ]
-    handles += [
-        Line2D([], [], color=colour, linestyle=line, label=label)
-        for label, colour, line in PUBLISHED.values()
-    ]
+    for each in published:
+        colour, line = PUBLISHED[each.name]
+        handles.append(Line2D([], [], color=colour, linestyle=line, label=each.label))
     title = "median, and from the worst to the best seed"
     axes.legend(handles=handles, loc="center left", frameon=False, title=title, alignment="left")
 

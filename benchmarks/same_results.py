@@ -25,6 +25,8 @@ from asmpg.studies import load_study
 from asmpg.training import train
 from json_results import read_csv
 
+#: Set in the process that has the environment of a study's job.
+MARK = "ASMPG_AS_A_JOB"
 #: What tables of studies write.
 DIGITS = ".7g"
 
@@ -78,6 +80,6 @@ def outcome(config: RunConfig, score: str) -> dict[str, str]:
 
 if __name__ == "__main__":
     of_a_job = worker_environment("cpu", 1)
-    if os.environ.get("NPROC") != of_a_job["NPROC"]:
-        os.execve(sys.executable, [sys.executable, *sys.argv], of_a_job)
+    if MARK not in os.environ:
+        os.execve(sys.executable, [sys.executable, *sys.argv], of_a_job | {MARK: "1"})
     main()

@@ -6,11 +6,13 @@ import io
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import UInt8
 
 from asmpg.agents.machine import Machine
-from asmpg.environments import ActionSpace, Environment, Episode, MultiDiscrete
+from asmpg.environments import Environment, Episode
+from asmpg.policies import head_of
 
 #: Pictures have so many pixels and colours.
 _SIZE, _DOTS_PER_INCH, _COLOURS = (400, 300), 80, 32
@@ -35,6 +37,7 @@ def play(
     """Play one episode of `steps` at most."""
     generator = np.random.default_rng(seed)
     reset, step = jax.jit(environment.reset), jax.jit(environment.step)
+    head = head_of(environment.action_space)
     observation, latent = reset(jax.random.key(seed))
     episode = Episode([latent], [np.asarray(observation)])
     states, choices, chances, beliefs = [], [], [], []
@@ -54,18 +57,12 @@ def play(
         after = belief * phi[:, choices[-1]]
         belief = after / after.sum()
         key = jax.random.fold_in(jax.random.key(seed), 1 + episode.steps)
-        action = _as_played(environment.action_space, choices[-1])
+        parts = np.asarray(head.play(jnp.asarray(choices[-1])))
+        action = parts if parts.ndim else choices[-1]
         observation, latent, reward, terminated = step(key, latent, action)
         episode.append(latent, np.asarray(observation), action, float(reward), bool(terminated))
     episode.truncated = episode.steps == environment.max_steps and not episode.terminated
     return PlayedEpisode(episode, *map(tuple, (states, choices, chances, beliefs)))
-
-
-def _as_played(space: ActionSpace, number: int) -> int | np.ndarray:
-    """The action of this number, or its parts."""
-    if isinstance(space, MultiDiscrete):
-        return np.stack(np.unravel_index(number, space.sizes)).astype(np.int32)
-    return number
 
 
 def _number(machine: Machine, observation: np.ndarray) -> int:

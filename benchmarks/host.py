@@ -73,11 +73,11 @@ def _training(method: str, options: dict[str, Any], steps: int) -> dict[str, flo
     seed = HostSeed(build_program(config, resolved), resolved.source, Seat(0, 1), None)
     began = time.perf_counter()
     seed.warm_up()
-    seed.commit(seed.advance([1]).state, [False])
+    seed.state = seed.advance(seed.state, [1]).state
     compiled = time.perf_counter() - began
     before = int(seed.state.steps)
     began, worked = time.perf_counter(), time.process_time()
-    chunk = seed.advance([before + steps])
+    chunk = seed.advance(seed.state, [before + steps])
     took, worked = time.perf_counter() - began, time.process_time() - worked
     seed.close()
     played = int(chunk.counts["steps"][0]) - before

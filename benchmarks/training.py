@@ -2,9 +2,10 @@
 
 Prints, per environment: seconds of compilation, environment steps and updates per second early (the
 first tenth of the time) and late (the last), evaluation left in, the share of the measured
-matrix-product rate that the networks then come to, seconds for the whole run, and the share of it,
-compilation left out, in which nothing is trained or evaluated: rows, checkpoints, all that Python
-does between. The run is written to a folder, as `asmpg train` writes it.
+matrix-product rate that the networks then come to, seconds for the whole run, and the share of it
+in which nothing is compiled, trained or evaluated: rows, checkpoints, all that Python does between;
+of the whole, and of what follows compilation. The run is written to a folder, as `asmpg train`
+writes it.
 
 Usage: python benchmarks/training.py [NAME ...] [--method asmpg] [--steps 1000000] [--seeds 10]
        [--json FILE]
@@ -67,10 +68,10 @@ class Stopwatch(Callback):
         kinds: tuple[Any, ...] = (CompiledSeed, StackedSeeds)
         plain = [kind.advance for kind in kinds]
 
-        def timed(advance: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-            def run(batch: Any, until: Any) -> Any:
+        def timed(advance: Callable[[Any, Any, Any], Any]) -> Callable[[Any, Any, Any], Any]:
+            def run(batch: Any, state: Any, until: Any) -> Any:
                 began = time.perf_counter()
-                chunk = advance(batch, until)
+                chunk = advance(batch, state, until)
                 self.chunks.append((began, time.perf_counter()))
                 return chunk
 
@@ -84,13 +85,13 @@ class Stopwatch(Callback):
             for kind, advance in zip(kinds, plain, strict=True):
                 kind.advance = advance
 
-    def share_not_training(self, ended: float) -> float:
+    def idle_seconds(self, ended: float) -> float:
         """Of the time from compilation to the end, that in which no chunk was running."""
         busy, until = 0.0, self.compiled
         for begin, end in sorted(self.chunks):
             busy += max(0.0, end - max(begin, until))
             until = max(until, end)
-        return 1 - busy / (ended - self.compiled)
+        return ended - self.compiled - busy
 
     def rates(self, begin: float, end: float) -> tuple[float, float]:
         """Steps and updates per second of all seeds, between two shares of the wall time.
@@ -150,6 +151,7 @@ def measure(config: RunConfig, *, peak: float) -> dict[str, Any]:
     early, late = stopwatch.rates(0.0, 0.1), stopwatch.rates(0.9, 1.0)
     paper = config.method == "asmpg"
     operations = network_operations(config.environment, *late) if paper else math.nan
+    idle = stopwatch.idle_seconds(ended)
     return {
         "compile_seconds": stopwatch.compile_seconds,
         "early_steps_per_second": early[0],
@@ -158,7 +160,8 @@ def measure(config: RunConfig, *, peak: float) -> dict[str, Any]:
         "late_updates_per_second": late[1],
         "late_share_of_matrix_rate": operations / peak,
         "total_seconds": seconds,
-        "share_not_training": stopwatch.share_not_training(ended),
+        "share_not_training": idle / (ended - stopwatch.compiled),
+        "share_of_the_whole": idle / seconds,
     }
 
 
@@ -202,6 +205,7 @@ def main() -> None:
         "matrix %",
         "total s",
         "other %",
+        "of whole %",
     )
     print(f"{'':22}" + "".join(f"{column:>11}" for column in columns))
     results = {}
@@ -215,7 +219,7 @@ def main() -> None:
         )
         result = measure(config, peak=peak)
         results[name] = result
-        compile_s, early, early_upd, late, late_upd, share, total, rest = result.values()
+        compile_s, early, early_upd, late, late_upd, share, total, rest, of_all = result.values()
         cells = (
             f"{compile_s:.1f}",
             f"{early / 1e3:.0f}",
@@ -225,6 +229,7 @@ def main() -> None:
             f"{100 * share:.0f}",
             f"{total:.0f}",
             f"{100 * rest:.1f}",
+            f"{100 * of_all:.1f}",
         )
         print(f"{name:22}" + "".join(f"{cell:>11}" for cell in cells), flush=True)
         if jax.default_backend() != "cpu":

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from asmpg._support.errors import CheckpointError
+from asmpg._support.files import write_pieces
 from asmpg.runs import load_checkpoint, load_meta, save_checkpoint
 
 
@@ -192,3 +193,24 @@ def test_a_full_disk_leaves_the_old_checkpoint(path, monkeypatch):
         save_checkpoint(path, tree(), {"seed": 5235})
     assert path.read_bytes() == before
     assert os.listdir(path.parent) == [path.name]
+
+
+@pytest.mark.parametrize("most", [None, 0, 1, 7, 1000])
+def test_pieces_are_written_whole_however_few_bytes_the_system_takes(tmp_path, monkeypatch, most):
+    """At most so many bytes a call; 0 is a system without such calls, `None` this one."""
+    pieces = [b"abc", b"", np.arange(12.0).reshape(3, 4).data, b"x" * 20, np.float32(2).data]
+    writev = os.writev
+
+    def write_some(descriptor, pieces):
+        return writev(descriptor, [b"".join(bytes(piece) for piece in pieces)[:most]])
+
+    if most == 0:
+        monkeypatch.delattr(os, "writev")
+    elif most is not None:
+        monkeypatch.setattr(os, "writev", write_some)
+    with open(tmp_path / "file", "wb") as file:
+        file.write(b"before ")
+        write_pieces(file, pieces)
+        file.write(b" after")
+    expected = b"before " + b"".join(map(bytes, pieces)) + b" after"
+    assert (tmp_path / "file").read_bytes() == expected

@@ -20,8 +20,8 @@ advance = _seed_batches.StackedSeeds.advance
 shares = []
 
 
-def watched(batch, until):
-    chunk = advance(batch, until)
+def watched(batch, state, until):
+    chunk = advance(batch, state, until)
     shards = chunk.state.steps.addressable_shards
     shares.append(sorted((shard.device.id, len(shard.data)) for shard in shards))
     return chunk

@@ -40,6 +40,18 @@ def test_a_callback_stops_training_and_the_run_can_be_resumed(tmp_path, answer):
     assert_same_runs(tmp_path / "run", tmp_path / "unbroken")
 
 
+def test_where_seeds_go_abreast_a_chunk_begun_ahead_is_dropped(tmp_path, monkeypatch):
+    monkeypatch.setattr("asmpg.training._loop._in_one_program", lambda: True)
+    stop = StopAfter(len(SEEDS) + 1)
+    train(small_config(), tmp_path / "run", callbacks=[stop], verbose=0)
+    folder = RunFolder(tmp_path / "run")
+    assert stop.heard == len(folder.rows()) == 2 * len(SEEDS)
+    assert [folder.status(seed).evaluations for seed in SEEDS] == [2] * len(SEEDS)
+    train(small_config(), tmp_path / "run", resume=True, verbose=0)
+    train(small_config(), tmp_path / "unbroken", verbose=0)
+    assert_same_runs(tmp_path / "run", tmp_path / "unbroken")
+
+
 @pytest.mark.parametrize("answer", [None, True])
 def test_other_answers_do_not_stop_it(answer):
     assert len(train(small_config(), callbacks=[StopAfter(1, answer)], verbose=0).rows) == 10

@@ -3,7 +3,7 @@
 import contextlib
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -11,8 +11,8 @@ from asmpg._support.errors import CheckpointError
 
 #: How deep lists and objects may be nested, and how long a reason may be.
 _MOST_LEVELS, _MOST_CHARACTERS = 30, 400
-#: Bytes that are gathered before they are written; whatever is larger is written as it is.
-_BUFFER = 2**16
+#: How many pieces POSIX systems take at a time.
+_MOST_PIECES = 1024
 
 
 @contextlib.contextmanager
@@ -95,10 +95,28 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
 
     Whatever happens on the way, `path` is the old file or the new one, and nothing else stays.
     """
-    with _replacing(path) as partial, open(partial, "wb", buffering=_BUFFER) as file:
+    with _replacing(path) as partial, open(partial, "wb") as file:
         write(file)
         file.flush()
         os.fsync(file.fileno())
+
+
+def write_pieces(file: BinaryIO, pieces: Iterable[Any]) -> None:
+    """Write bytes and other buffers, one after another, without copying or many system calls."""
+    if not hasattr(os, "writev"):
+        file.writelines(pieces)
+        return
+    file.flush()
+    left = [view for view in map(memoryview, pieces) if view.nbytes]
+    while left:
+        written = os.writev(file.fileno(), left[:_MOST_PIECES])
+        whole = 0
+        while whole < len(left) and written >= left[whole].nbytes:
+            written -= left[whole].nbytes
+            whole += 1
+        del left[:whole]
+        if written:
+            left[0] = left[0].cast("B")[written:]
 
 
 def link_atomically(path: Path, same: Path) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from jax.tree_util import keystr, tree_flatten_with_path
 
 from asmpg._support.errors import CheckpointError
-from asmpg._support.files import one_line, parse_object, write_atomically
+from asmpg._support.files import one_line, parse_object, write_atomically, write_pieces
 from asmpg.runs._npz import npz
 
 Tree = TypeVar("Tree")
@@ -44,7 +44,7 @@ def save_arrays(
     """Write a checkpoint of `named_arrays`."""
     text = json.dumps(meta, allow_nan=False, sort_keys=True)
     parts = npz({_META: np.frombuffer(text.encode(), np.uint8), **arrays})
-    write_atomically(Path(path), lambda file: file.writelines(parts))
+    write_atomically(Path(path), lambda file: write_pieces(file, parts))
 
 
 def named_arrays(tree: Any) -> dict[str, np.ndarray]:

@@ -50,17 +50,20 @@ class Checkpointer:
     def write_if_due(self) -> None:
         """Write, unless it is too early."""
         if time.monotonic() >= self._rest_until:
-            self.write()
+            self.write(at_rest=False)
 
-    def write(self) -> None:
-        """Write what is new: rows first, then best states, then last ones."""
+    def write(self, *, at_rest: bool = True) -> None:
+        """Write what is new: rows first, then best states, then last ones.
+
+        `at_rest`, no chunk is being computed.
+        """
         began = time.monotonic()
         for _, writer in self._folders:
             writer.sync()
-        self._save_all(file for batch in self._batches for file in self._fresh(batch, "best"))
+        self._save_fresh("best", at_rest=at_rest)
         for batch in self._batches:
             self._save_best_as_last(batch)
-        self._save_all(file for batch in self._batches for file in self._fresh(batch, "last"))
+        self._save_fresh("last", at_rest=at_rest)
         self._rest(time.monotonic() - began)
 
     def keep(self, batch: SeedBatch, before: Sequence[SeedStatus]) -> None:
@@ -85,8 +88,13 @@ class Checkpointer:
         """Rest in proportion to the `seconds` that writing takes."""
         self._rest_until = time.monotonic() + seconds * (1 / _SHARE - 1)
 
-    def _fresh(self, batch: SeedBatch, which: Which) -> Iterator[_File]:
-        """What was not written yet."""
+    def _save_fresh(self, which: Which, *, at_rest: bool) -> None:
+        """Write what was not written yet."""
+        self._save_all(
+            file for batch in self._batches for file in self._fresh(batch, which, at_rest=at_rest)
+        )
+
+    def _fresh(self, batch: SeedBatch, which: Which, *, at_rest: bool) -> Iterator[_File]:
         statuses = batch.statuses
         if which == "best":
             statuses = [s if s.improved else s.at_best for s in statuses]
@@ -95,7 +103,8 @@ class Checkpointer:
             for seat, status in zip(batch.seats, statuses, strict=True)
         ]
         if any(fresh):
-            states = batch.arrays(batch.state if which == "last" else batch.best)
+            state = batch.state if which == "last" else batch.best
+            states = batch.arrays(state, at_rest=at_rest)
             kinds: list[Checkpoint] = [which] * len(statuses)
             files = zip(batch.seats, kinds, states, statuses, strict=True)
             yield from itertools.compress(files, fresh)

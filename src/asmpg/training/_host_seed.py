@@ -61,9 +61,8 @@ class HostSeed(OneSeed):
         environments.begin(seeded=True)
         self._learn(self.program, self.state, environments.collect(collects))
 
-    def advance(self, until: Sequence[int]) -> Chunk:
+    def advance(self, state: SeedState, until: Sequence[int]) -> Chunk:
         """Play and learn by turns, then evaluate."""
-        state = self.state
         totals = dict.fromkeys(self.program.method.metric_names, 0.0)
         updates = 0
         while int(state.steps) < until[0] and bool(state.finite):

@@ -1,10 +1,12 @@
 """Training from the outside: Python over compiled chunks, from evaluation to evaluation."""
 
 import contextlib
+import dataclasses
+import gc
 import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from asmpg._support.interrupts import deferred_interrupt, worker_threads
 from asmpg._support.machine import available_cores
 from asmpg.interop import ResolvedEnvironment
 from asmpg.methods import Method
-from asmpg.runs import RunConfig, SavedSeed, SeedStatus, columns, make_rows
+from asmpg.runs import Row, RunConfig, SavedSeed, SeedStatus, columns, make_rows
 from asmpg.training._callbacks import Callback, score_of
 from asmpg.training._checkpointer import Checkpointer
 from asmpg.training._host_seed import HostSeed
@@ -204,21 +206,42 @@ class _Loop:
         problem: BaseException | None = None
         together = max(batch.together for batch in self.batches) or len(self.batches)
         workers = min(available_cores(), together)
-        waiting = [batch for batch in self.batches if self._unfinished(batch)]
+        waiting = [batch for batch in self.batches if self._unfinished(batch, batch.statuses)]
         with worker_threads(workers) as pool, deferred_interrupt() as interrupt:
-            running = {self._submit(pool, batch): batch for batch in waiting[:together]}
+
+            def submit(
+                batch: SeedBatch, state: SeedState, statuses: Sequence[SeedStatus]
+            ) -> Future[Chunk]:
+                return pool.submit(batch.advance, state, self._targets(batch, statuses))
+
+            running = {
+                submit(batch, batch.state, batch.statuses): batch for batch in waiting[:together]
+            }
             del waiting[:together]
+            if any(batch.hurries for batch in running.values()):
+                # What compiling left behind, while the device is at work rather than later.
+                gc.collect()
             while running:
                 done, _ = wait(running, timeout=_PATIENCE, return_when=FIRST_COMPLETED)
                 for future in done:
                     batch = running.pop(future)
-                    problem = self._finish_chunk(batch, future) or problem
+                    following = None
+                    try:
+                        chunk = future.result()
+                        reached = self._reached(batch, chunk)
+                        goes_on = problem is None and not interrupt.requested
+                        if batch.hurries and goes_on and self._unfinished(batch, reached.statuses):
+                            following = submit(batch, chunk.state, reached.statuses)
+                        self._take_in(batch, reached)
+                    except TrainingError as error:
+                        problem = error
                     ends = problem is not None or self._stopped()
-                    if not ends and not self._unfinished(batch):
+                    if not ends and not self._unfinished(batch, batch.statuses):
                         batch.close()
                         batch = waiting.pop(0) if waiting else None
                     if not ends and batch is not None:
-                        running[self._submit(pool, batch)] = batch
+                        following = following or submit(batch, batch.state, batch.statuses)
+                        running[following] = batch
                 if interrupt.requested:
                     problem = problem or KeyboardInterrupt()
                 if problem is not None or self._stopped():
@@ -231,65 +254,69 @@ class _Loop:
         """Whether a callback has asked to stop: all runs then do."""
         return any(run.stopped for run in self.runs)
 
-    def _unfinished(self, batch: SeedBatch) -> bool:
+    def _unfinished(self, batch: SeedBatch, statuses: Sequence[SeedStatus]) -> bool:
         return any(
             not self.runs[seat.run].rests(status)
-            for seat, status in zip(batch.seats, batch.statuses, strict=True)
+            for seat, status in zip(batch.seats, statuses, strict=True)
         )
 
-    def _submit(self, pool: ThreadPoolExecutor, batch: SeedBatch) -> Future[Chunk]:
-        targets = [
-            self._target(seat, status)
-            for seat, status in zip(batch.seats, batch.statuses, strict=True)
-        ]
-        return pool.submit(batch.advance, targets)
+    def _targets(self, batch: SeedBatch, statuses: Sequence[SeedStatus]) -> list[int]:
+        """Where evaluations are due next. Seeds that have had their last take no further step."""
+        targets = []
+        for seat, status in zip(batch.seats, statuses, strict=True):
+            run = self.runs[seat.run]
+            rests = status.evaluations == 0 or run.rests(status)
+            targets.append(0 if rests else run.config.evaluation_after(status.steps))
+        return targets
 
-    def _target(self, seat: Seat, status: SeedStatus) -> int:
-        """Where the next evaluation is due. A seed that has had its last takes no further step."""
-        run = self.runs[seat.run]
-        if status.evaluations == 0 or run.rests(status):
-            return 0
-        return run.config.evaluation_after(status.steps)
-
-    def _finish_chunk(self, batch: SeedBatch, future: Future[Chunk]) -> TrainingError | None:
-        try:
-            return self._take_in(batch, future.result())
-        except TrainingError as error:
-            return error
-
-    def _take_in(self, batch: SeedBatch, chunk: Chunk) -> TrainingError | None:
-        """Make the evaluation known and continue from the new state, unless that is spoiled."""
+    def _rows(self, batch: SeedBatch, chunk: Chunk) -> list[Row]:
+        """The rows of all seeds; a `NotFiniteError` if one is spoiled."""
         seconds = np.full(len(batch.seats), round(time.monotonic() - self.began, 3))
         numbers = {**chunk.counts, **chunk.evaluation, "wall_seconds": seconds}
         rows = make_rows(self.columns, [seat.seed for seat in batch.seats], numbers)
         for seat, row, finite in zip(batch.seats, rows, chunk.finite.tolist(), strict=True):
             program = self.runs[seat.run].program
             if not (finite and math.isfinite(row[f"{program.objective}_return"])):
-                return NotFiniteError(
+                raise NotFiniteError(
                     f"{program.interface.name}, seed {row['seed']}: a reward, an "
                     f"observation or a gradient was not a finite number, or an action mask allowed "
                     f"nothing, by step {row['steps']}",
                     seat.run,
                 )
-        before, after = batch.statuses, list(batch.statuses)
-        active = [
-            not self.runs[seat.run].rests(status)
-            for seat, status in zip(batch.seats, before, strict=True)
-        ]
+        return rows
+
+    def _reached(self, batch: SeedBatch, chunk: Chunk) -> "_Reached":
+        """Where the chunk leads; a seed that rests keeps its status."""
+        rows = self._rows(batch, chunk)
+        statuses = []
+        for seat, row, status in zip(batch.seats, rows, batch.statuses, strict=True):
+            run = self.runs[seat.run]
+            statuses.append(status if run.rests(status) else run.status_after(row, status))
+        new = [now is not was for now, was in zip(statuses, batch.statuses, strict=True)]
+        improved = [fresh and now.improved for fresh, now in zip(new, statuses, strict=True)]
+        return _Reached(chunk.state, batch.best_after(chunk.state, improved), statuses, rows, new)
+
+    def _take_in(self, batch: SeedBatch, reached: "_Reached") -> None:
+        """Make the evaluation known and continue from the new state."""
         for number, run in enumerate(self.runs):
-            places = zip(batch.seats, rows, active, strict=True)
-            run.record([row for seat, row, new in places if new and seat.run == number])
-        improved = [False] * len(rows)
-        for place, (seat, row) in enumerate(zip(batch.seats, rows, strict=True)):
-            if active[place]:
-                after[place] = self.runs[seat.run].status_after(row, before[place])
-                improved[place] = after[place].improved
+            places = zip(batch.seats, reached.rows, reached.new, strict=True)
+            run.record([row for seat, row, fresh in places if fresh and seat.run == number])
         # All at once: a callback that raises leaves the batch as it was.
-        batch.commit(chunk.state, improved)
-        batch.statuses = after
+        before, batch.statuses = batch.statuses, reached.statuses
+        batch.state, batch.best = reached.state, reached.best
         if self.checkpointer is not None:
             self.checkpointer.keep(batch, before)
-        return None
+
+
+@dataclasses.dataclass(frozen=True)
+class _Reached:
+    """Where a chunk leads: states, statuses and rows of the seeds, and which rows are new."""
+
+    state: SeedState
+    best: SeedState
+    statuses: list[SeedStatus]
+    rows: list[Row]
+    new: list[bool]
 
 
 def with_progress(callbacks: Iterable[Callback], verbose: int) -> list[Callback]:

@@ -19,6 +19,8 @@ from asmpg.training._program import HASTILY, Program, SeedState, compiled, start
 
 #: The axis of the mesh of devices.
 _SEEDS = "seeds"
+#: So many seeds' states are fetched from a device at a time.
+_FETCHED = 128
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,26 +53,35 @@ class SeedBatch(abc.ABC):
     best: SeedState
     #: How many such batches may advance at once; 0: all.
     together: int = 0
+    #: Whether the next chunk begins before the last one is written down: it is dropped if training
+    #: ends there.
+    hurries: bool = False
 
     @abc.abstractmethod
-    def advance(self, until: Sequence[int]) -> Chunk:
-        """Advance each seed to a number of steps of its own. Changes nothing in the batch."""
+    def advance(self, state: SeedState, until: Sequence[int]) -> Chunk:
+        """Advance each seed from `state` to a number of steps of its own.
+
+        Changes nothing in the batch.
+        """
 
     @abc.abstractmethod
-    def commit(self, state: SeedState, improved: Sequence[bool]) -> None:
-        """Continue from `state`; it is the best so far of the seeds that `improved`."""
+    def best_after(self, state: SeedState, improved: Sequence[bool]) -> SeedState:
+        """The best so far: `state` of the seeds that `improved`. Changes nothing in the batch."""
 
     @abc.abstractmethod
     def split(self, state: SeedState) -> Iterator[SeedState]:
         """The states of the seeds, one by one."""
 
     @abc.abstractmethod
-    def arrays(self, state: SeedState) -> Iterator[dict[str, np.ndarray]]:
-        """What a checkpoint holds of the states of the seeds, one by one."""
+    def arrays(self, state: SeedState, *, at_rest: bool = False) -> Iterator[dict[str, np.ndarray]]:
+        """What a checkpoint holds of the states of the seeds, one by one.
+
+        `at_rest`, no chunk is being computed, and devices may be given something to do.
+        """
 
     def warm_up(self) -> None:
         """Compile whatever needs compiling; nothing else changes."""
-        self.advance([0] * len(self.seats))
+        self.advance(self.state, [0] * len(self.seats))
 
     def close(self) -> None:  # noqa: B027
         """Let go of what is not memory."""
@@ -93,23 +104,21 @@ class OneSeed(SeedBatch):
         self.state = saved.last if saved else start_seed(program, seat.seed)
         self.best = saved.best if saved else self.state
 
-    def commit(self, state: SeedState, improved: Sequence[bool]) -> None:
-        self.state = state
-        if improved[0]:
-            self.best = state
+    def best_after(self, state: SeedState, improved: Sequence[bool]) -> SeedState:
+        return state if improved[0] else self.best
 
     def split(self, state: SeedState) -> Iterator[SeedState]:
         yield state
 
-    def arrays(self, state: SeedState) -> Iterator[dict[str, np.ndarray]]:
+    def arrays(self, state: SeedState, *, at_rest: bool = False) -> Iterator[dict[str, np.ndarray]]:
         yield named_arrays(state)
 
 
 class CompiledSeed(OneSeed):
     """One seed in a compiled environment: nothing beside it can change its results."""
 
-    def advance(self, until: Sequence[int]) -> Chunk:
-        state, average = self.program.update_until(self.state, jax.device_put(np.int32(until[0])))
+    def advance(self, state: SeedState, until: Sequence[int]) -> Chunk:
+        state, average = self.program.update_until(state, jax.device_put(np.int32(until[0])))
         return end_of_chunk(state, self.program.evaluate(state) | average)
 
 
@@ -121,6 +130,8 @@ class StackedSeeds(SeedBatch):
     If the seeds cannot be shared evenly, copies of the last one fill up; they take no step, and
     nobody sees them.
     """
+
+    hurries = True
 
     def __init__(
         self,
@@ -149,19 +160,24 @@ class StackedSeeds(SeedBatch):
         self._methods, self.state, self.best = map(self._shared, (stacked, state, best))
         self._advance_all = compiled(_advance_all)
 
-    def advance(self, until: Sequence[int]) -> Chunk:
+    def warm_up(self) -> None:
+        super().warm_up()
+        self.best_after(self.state, [True] * len(self.seats))
+        next(self.arrays(self.state, at_rest=True))
+
+    def advance(self, state: SeedState, until: Sequence[int]) -> Chunk:
         targets = jnp.asarray(np.array([*until, *[0] * self._copies], np.int32))
         state, evaluation = self._advance_all(
-            self._program, self._methods, self.state, targets, self._devices
+            self._program, self._methods, state, targets, self._devices
         )
         return end_of_chunk(state, evaluation, len(self.seats))
 
-    def commit(self, state: SeedState, improved: Sequence[bool]) -> None:
-        """Keep the states; the best ones are picked on the device."""
-        self.state = state
-        if any(improved):
-            chosen = np.array([*improved, *[False] * self._copies])
-            self.best = _pick(jnp.asarray(chosen), state, self.best)
+    def best_after(self, state: SeedState, improved: Sequence[bool]) -> SeedState:
+        """Picked on the device."""
+        if not any(improved):
+            return self.best
+        chosen = jnp.asarray(np.array([*improved, *[False] * self._copies]))
+        return _pick(chosen, state, self.best)
 
     def split(self, state: SeedState) -> Iterator[SeedState]:
         """Slices, in the host's memory, with PRNG keys as plain integers."""
@@ -172,10 +188,17 @@ class StackedSeeds(SeedBatch):
         for row in zip(*columns, strict=True):
             yield jax.tree.unflatten(structure, row)
 
-    def arrays(self, state: SeedState) -> Iterator[dict[str, np.ndarray]]:
-        named = named_arrays(state)
-        for place in range(len(self.seats)):
-            yield {name: stacked[place, ...] for name, stacked in named.items()}
+    def arrays(self, state: SeedState, *, at_rest: bool = False) -> Iterator[dict[str, np.ndarray]]:
+        """At rest, while some are being written, the next come from the device."""
+        count = len(self.seats)
+        some = min(count, _FETCHED) if at_rest and len(self._devices) == 1 else count
+        for begin in range(0, count, some):
+            # The last ones are fetched with some before them: one program for all.
+            start = min(begin, count - some)
+            block = _slice(state, jnp.asarray(start), some) if some < count else state
+            fetched = named_arrays(block)
+            for place in range(begin - start, some):
+                yield {name: stacked[place, ...] for name, stacked in fetched.items()}
 
     def _shared(self, tree: Any) -> Any:
         """With each device's share of the seeds on it."""
@@ -263,6 +286,16 @@ def _pick(chosen: Bool[Array, " n"], these: SeedState, those: SeedState) -> Seed
         return jax.vmap(jnp.where)(chosen, this, that)
 
     return jax.tree.map(pick, these, those)
+
+
+@eqx.filter_jit
+def _slice(state: SeedState, start: Int[Array, ""], size: int) -> SeedState:
+    def some(leaf: Any) -> Any:
+        if not eqx.is_array(leaf):
+            return leaf
+        return jax.lax.dynamic_slice_in_dim(leaf, start, size)
+
+    return jax.tree.map(some, state)
 
 
 def _stack(states: Sequence[SeedState]) -> SeedState:

@@ -312,6 +312,19 @@ def test_a_critic_that_is_shown_the_latent_state_is_trusted_more(method, name, g
     assert method.settled(Interface.of(make(name))).gae_lambda == gae_lambda
 
 
+@pytest.mark.parametrize(
+    ("method", "name", "floor"),
+    [
+        (ASMPPO(), "TMaze", 0.0),
+        (ASMPPO(), "VelocityOnlyCartPole", 0.1),
+        (GRUPPO(), "TMaze", 0.1),
+        (ASMPPO(advantage_floor=0.2), "TMaze", 0.2),
+    ],
+)
+def test_tables_keep_their_pace_where_a_task_is_solved(method, name, floor):
+    assert method.settled(Interface.of(make(name))).advantage_floor == floor
+
+
 @pytest.mark.parametrize(("name", "place"), [long("TMaze", 0), ("VelocityOnlyCartPole", 1)])
 def test_some_defaults_depend_on_the_kind_of_observations(name, place):
     environment, key = make(name), jax.random.key(0)

@@ -24,6 +24,7 @@ METHOD = ASMPPO(
     epochs=2,
     critic="history",
     entropy_coefficient=0.0,
+    advantage_floor=0.1,
 ).settled(Interface.of(ENVIRONMENT))
 
 

@@ -112,6 +112,7 @@ class PPO(Method[PPOLearner]):
         "gae_lambda": (0.9, 0.95),
         "learning_rate": (7e-4, 3e-4),
         "critic_keep_bias": (0.0, 0.0),
+        "advantage_floor": (0.1, 0.1),
     }
 
     discount: float = 0.99
@@ -130,7 +131,7 @@ class PPO(Method[PPOLearner]):
     averaging: float | None = 8.0
     entropy_coefficient: float = 0.003
     target_kl: float | None = None
-    advantage_floor: float = 0.1
+    advantage_floor: float | None = None
     critic: CriticKind | CriticFactory = structure("auto")
     latent: str = structure("latent")
     critic_width: int = structure(64)
@@ -389,7 +390,7 @@ class PPO(Method[PPOLearner]):
 
     def _certainty(self, spread: Float[Array, ""], largest: Float[Array, ""]) -> Number:
         """Less than 1 where the advantages have less than their floor as a standard deviation."""
-        floor = self.advantage_floor * largest
+        floor = given(self.advantage_floor) * largest
         return jnp.where(spread < floor, spread / jnp.maximum(floor, 1e-30), 1.0)
 
 

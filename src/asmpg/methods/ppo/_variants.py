@@ -64,6 +64,10 @@ class ASMPPO(PPO):
     training sees it. On the host, and where latent states are very large, it is `"history"`.
     """
 
+    by_observations: ClassVar[dict[str, tuple[float, float]]] = PPO.by_observations | {
+        "advantage_floor": (0.0, 0.1),
+    }
+
     num_states: int | None = structure(None)
     policy: PolicyKind | KernelFactory = structure("auto")
     hidden: int | None = structure(None)
@@ -169,7 +173,7 @@ class GRUPPO(PPO):
     0, it takes in more of what is new.
     """
 
-    by_observations: ClassVar[dict[str, tuple[float, float]]] = {
+    by_observations: ClassVar[dict[str, tuple[float, float]]] = PPO.by_observations | {
         "gae_lambda": (0.7, 0.95),
         "learning_rate": (2e-3, 4e-4),
         "critic_keep_bias": (-1.0, 0.0),
@@ -206,7 +210,7 @@ class MinGRUPPO(PPO):
     `GRUPPO`.
     """
 
-    by_observations: ClassVar[dict[str, tuple[float, float]]] = {
+    by_observations: ClassVar[dict[str, tuple[float, float]]] = PPO.by_observations | {
         "gae_lambda": (0.7, 0.95),
         "learning_rate": (2e-3, 1e-3),
         "critic_keep_bias": (0.0, 0.0),

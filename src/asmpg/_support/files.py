@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -96,39 +95,9 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
 
     Whatever happens on the way, `path` is the old file or the new one, and nothing else stays.
     """
-    with _replacing(path) as partial:
-        _fill(partial, write)
-        _make_safe(partial)
-
-
-def write_many_atomically(
-    files: Iterable[tuple[Path, Callable[[BinaryIO], object]]], *, threads: int
-) -> None:
-    """Do as `write_atomically` for all of the files, with so many threads.
-
-    All are written before the first is made safe, and are safe before the first takes its place: a
-    file system is slow to make new files while it has to make others safe.
-    """
-    with contextlib.ExitStack() as replacing, ThreadPoolExecutor(threads) as pool:
-
-        def begin(file: tuple[Path, Callable[[BinaryIO], object]]) -> Path:
-            path, write = file
-            partial = replacing.enter_context(_replacing(path))
-            _fill(partial, write)
-            return partial
-
-        partials = list(pool.map(begin, files))
-        list(pool.map(_make_safe, partials))
-
-
-def _fill(path: Path, write: Callable[[BinaryIO], object]) -> None:
-    with open(path, "wb") as file:
+    with _replacing(path) as partial, open(partial, "wb") as file:
         write(file)
-
-
-def _make_safe(path: Path) -> None:
-    """Return once the file is on the disk."""
-    with open(path, "rb+") as file:
+        file.flush()
         os.fsync(file.fileno())
 
 

@@ -6,9 +6,9 @@ import math
 import os
 import re
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, TypeVar
 
 import equinox as eqx
 import jax
@@ -35,19 +35,16 @@ def save_checkpoint(path: str | os.PathLike[str], tree: Any, meta: dict[str, Any
 
     Typed PRNG keys are stored as `jax.random.key_data`. Equal contents give equal files.
     """
-    write_atomically(Path(path), writer_of(named_arrays(tree), meta))
+    save_arrays(path, named_arrays(tree), meta)
 
 
-def writer_of(
-    arrays: Mapping[str, np.ndarray], meta: dict[str, Any]
-) -> Callable[[BinaryIO], object]:
-    """What fills a file with a checkpoint of `named_arrays`."""
-
-    def write(file: BinaryIO) -> None:
-        text = json.dumps(meta, allow_nan=False, sort_keys=True)
-        write_pieces(file, npz({_META: np.frombuffer(text.encode(), np.uint8), **arrays}))
-
-    return write
+def save_arrays(
+    path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray], meta: dict[str, Any]
+) -> None:
+    """Write a checkpoint of `named_arrays`."""
+    text = json.dumps(meta, allow_nan=False, sort_keys=True)
+    parts = npz({_META: np.frombuffer(text.encode(), np.uint8), **arrays})
+    write_atomically(Path(path), lambda file: write_pieces(file, parts))
 
 
 def named_arrays(tree: Any) -> dict[str, np.ndarray]:

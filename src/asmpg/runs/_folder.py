@@ -4,9 +4,9 @@ import contextlib
 import dataclasses
 import json
 import typing
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from asmpg._support.locks import (
 )
 from asmpg._support.machine import versions
 from asmpg.methods import Method
-from asmpg.runs._checkpoint import load_checkpoint, load_meta, save_checkpoint, writer_of
+from asmpg.runs._checkpoint import load_checkpoint, load_meta, save_arrays, save_checkpoint
 from asmpg.runs._config import RunConfig
 from asmpg.runs._metrics import (
     MetricsWriter,
@@ -163,24 +163,23 @@ class RunFolder:
         """Whether every seed has all its evaluations."""
         return all(self.config.finished(self.status(seed)) for seed in self.config.seeds)
 
-    def checkpoint_file(
+    def save(
         self,
         seed: int,
         which: Checkpoint,
         arrays: Mapping[str, np.ndarray],
         status: SeedStatus,
         digest: str,
-    ) -> tuple[Path, Callable[[BinaryIO], object]]:
-        """Where a checkpoint of `named_arrays` goes, and what writes it.
+    ) -> None:
+        """Write a checkpoint of `named_arrays`, with the checksum of the rows that led there.
 
-        `digest` is the checksum of the rows that led there. Whoever writes many looks first, once,
-        whether the folder is in place.
+        Whoever writes many looks first, once, whether the folder is in place.
         """
         path = self.checkpoint_path(seed, which)
         if not path.parent.exists():
             for folder in (path.parent.parent, path.parent):
                 folder.mkdir(exist_ok=True)
-        return path, writer_of(arrays, {"seed": seed, "rows": digest, **vars(status)})
+        save_arrays(path, arrays, {"seed": seed, "rows": digest, **vars(status)})
 
     def save_best_as_last(self, seed: int) -> None:
         """Let the last checkpoint be the file of the best one; an `OSError` if it cannot be."""

@@ -2,13 +2,11 @@
 
 import itertools
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import BinaryIO
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from asmpg._support.files import write_many_atomically
 from asmpg.runs import Checkpoint, MetricsWriter, RunFolder, SeedStatus, Which
 from asmpg.training._seed_batches import Seat, SeedBatch
 
@@ -16,7 +14,7 @@ from asmpg.training._seed_batches import Seat, SeedBatch
 _SHARE = 0.05
 #: A guess, in seconds, at what writing takes for each seed; later it is measured.
 _SECONDS_A_SEED = 0.002
-_THREADS = 16
+_FILES_AT_ONCE = 16
 #: A checkpoint to be written: of which seed, what it is, what it holds.
 _File = tuple[Seat, Checkpoint, Mapping[str, np.ndarray], SeedStatus]
 
@@ -122,14 +120,14 @@ class Checkpointer:
                 self._written[seat, "last"] = status.evaluations
 
     def _save_all(self, files: Iterable[_File]) -> None:
-        written = []
+        # Disks take their time to say that a file is safe, and as much time for many files at once.
+        with ThreadPoolExecutor(_FILES_AT_ONCE) as pool:
+            for _ in pool.map(self._save, files):
+                pass
 
-        def prepared() -> Iterator[tuple[Path, Callable[[BinaryIO], object]]]:
-            for seat, which, arrays, status in files:
-                folder, writer = self._folders[seat.run]
-                digest = writer.digest(seat.seed, status.evaluations)
-                yield folder.checkpoint_file(seat.seed, which, arrays, status, digest)
-                written.append(((seat, which), status.evaluations))
-
-        write_many_atomically(prepared(), threads=_THREADS)
-        self._written.update(written)
+    def _save(self, file: _File) -> None:
+        seat, which, arrays, status = file
+        folder, writer = self._folders[seat.run]
+        digest = writer.digest(seat.seed, status.evaluations)
+        folder.save(seat.seed, which, arrays, status, digest)
+        self._written[seat, which] = status.evaluations

@@ -1,5 +1,6 @@
 """What benchmarks work out for themselves, on numbers whose answer is known."""
 
+import dataclasses
 import importlib
 import math
 from pathlib import Path
@@ -10,6 +11,8 @@ import pytest
 
 from asmpg.policies import KernelTables
 from asmpg.studies import load_study
+from asmpg.training import train
+from studies import TINY
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
@@ -71,3 +74,30 @@ def test_a_later_part_of_the_readings_takes_the_place_of_an_earlier_one(benchmar
         parts.append(part)
     rows = readings.joined(load_study("readings"), parts, "results")
     assert [(row["entry"], row["seed"]) for row in rows] == [("asmpg", "1"), ("ais-kl", "0")]
+
+
+def test_a_cell_is_the_same_if_its_first_seed_is_digit_for_digit(
+    benchmark_named, tmp_path, monkeypatch, capsys
+):
+    same_results = benchmark_named("same_results")
+    file = tmp_path / "study.toml"
+    file.write_text(TINY.replace("100_000", "1_000"))
+    (tmp_path / "tables").mkdir()
+    lines = ["environment,entry,seed,score,steps,final,area"]
+    for job in load_study(str(file)).jobs():
+        first, second = (dataclasses.replace(job.config, seeds=(n,)) for n in job.config.seeds)
+        area = same_results.outcome(first, "reward_per_step")["area"]
+        # Of the other entry, the last score is that of the other seed.
+        last = train(first if job.entry == "two" else second, verbose=0).rows[-1]
+        cells = (first.seeds[0], "reward_per_step", last["steps"], f"{last['reward_per_step']:.7g}")
+        lines.append(f"CheeseMaze,{job.entry},{','.join(map(str, cells))},{area}")
+    (tmp_path / "tables" / "results.csv").write_text("\n".join(lines) + "\n")
+    monkeypatch.setattr("sys.argv", ["same_results.py", str(tmp_path)])
+    same_results.main()
+    said = capsys.readouterr().out
+    assert "CheeseMaze, two: the same" in said
+    assert "CheeseMaze, three: not the same" in said
+    assert "1 of 2 cells are the same" in said
+    monkeypatch.setattr("sys.argv", ["same_results.py", str(tmp_path), "--entries", "tw*"])
+    same_results.main()
+    assert "1 of 1 cells are the same" in capsys.readouterr().out

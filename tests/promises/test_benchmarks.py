@@ -1,5 +1,7 @@
 """What benchmarks work out for themselves, on numbers whose answer is known."""
 
+import collections
+import csv
 import dataclasses
 import importlib
 import math
@@ -101,3 +103,18 @@ def test_a_cell_is_the_same_if_its_first_seed_is_digit_for_digit(
     monkeypatch.setattr("sys.argv", ["same_results.py", str(tmp_path), "--entries", "tw*"])
     same_results.main()
     assert "1 of 1 cells are the same" in capsys.readouterr().out
+
+
+def test_the_figure_of_popgym_ends_at_the_medians_of_the_seeds(benchmark_named):
+    """MineSweeper, our entry with counts, and the GRU: ten seeds each, at their last evaluation."""
+    script = benchmark_named("popgym_figure")
+    with (BENCHMARKS.parent / "results" / "popgym" / "runs.csv").open() as file:
+        ends = collections.defaultdict(list)
+        for row in csv.DictReader(file):
+            if row["environment"] == "popgym-MineSweeperEasy" and row["due"] == "400000":
+                ends[row["entry"]].append(float(row["undiscounted_return"]))
+    figure = script.draw(BENCHMARKS.parent / "results")
+    place = list(script.easy_tasks(BENCHMARKS.parent / "results")).index("MineSweeperEasy")
+    lines = [line.get_ydata()[-1] for line in figure.axes[place].get_lines()]
+    assert len(ends["gru-ppo"]) == len(ends["asm-ppo-counts"]) == 10
+    assert lines == pytest.approx([np.median(ends[name]) for name in ("gru-ppo", "asm-ppo-counts")])

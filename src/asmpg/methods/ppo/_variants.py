@@ -61,7 +61,8 @@ class ASMPPO(PPO):
     action; the default is then 8 agent states.
 
     `critic="auto"` is `"latent"` in compiled environments, whose latent state costs nothing: only
-    training sees it. On the host, and where latent states are very large, it is `"history"`.
+    training sees it. On the host, and where latent states are very large, it is `"history"`. Where
+    observations are finite, `advantage_floor` is 0 by default.
     """
 
     by_observations: ClassVar[dict[str, tuple[float, float]]] = PPO.by_observations | {

@@ -23,6 +23,7 @@ from asmpg.runs._npz import npz
 Tree = TypeVar("Tree")
 #: The entry that holds the JSON; no array has this name, as fields start with a letter.
 _META = "_meta"
+_META_STEP = 128
 #: The heading of an array as `numpy.save` writes it, of plain numbers only.
 _HEADING = re.compile(
     rb"\{'descr': '([<>|][biuf]\d{1,2})', 'fortran_order': (True|False), "
@@ -42,8 +43,10 @@ def save_arrays(
     path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray], meta: dict[str, Any]
 ) -> None:
     """Write a checkpoint of `named_arrays`."""
-    text = json.dumps(meta, allow_nan=False, sort_keys=True)
-    parts = npz({_META: np.frombuffer(text.encode(), np.uint8), **arrays})
+    text = json.dumps(meta, allow_nan=False, sort_keys=True).encode()
+    # Of few lengths, so that many files have the same layout.
+    text = text.ljust(-(-len(text) // _META_STEP) * _META_STEP)
+    parts = npz({_META: np.frombuffer(text, np.uint8), **arrays})
     write_atomically(Path(path), lambda file: write_pieces(file, parts))
 
 

@@ -1,6 +1,5 @@
 """When checkpoints are written."""
 
-import itertools
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -75,14 +74,15 @@ class Checkpointer:
         if every is None:
             return
         due = [
-            now.steps // every > was.steps // every
-            for now, was in zip(batch.statuses, before, strict=True)
+            place
+            for place, (now, was) in enumerate(zip(batch.statuses, before, strict=True))
+            if now.steps // every > was.steps // every
         ]
-        if any(due):
-            steps = [status.steps for status in batch.statuses]
-            states = batch.arrays(batch.state)
-            files = zip(batch.seats, steps, states, batch.statuses, strict=True)
-            self._save_all(itertools.compress(files, due))
+        states = batch.arrays(batch.state, due)
+        self._save_all(
+            (batch.seats[place], batch.statuses[place].steps, state, batch.statuses[place])
+            for place, state in zip(due, states, strict=True)
+        )
 
     def _rest(self, seconds: float) -> None:
         """Rest in proportion to the `seconds` that writing takes."""
@@ -99,15 +99,14 @@ class Checkpointer:
         if which == "best":
             statuses = [s if s.improved else s.at_best for s in statuses]
         fresh = [
-            self._written[seat, which] != status.evaluations
-            for seat, status in zip(batch.seats, statuses, strict=True)
+            place
+            for place, (seat, status) in enumerate(zip(batch.seats, statuses, strict=True))
+            if self._written[seat, which] != status.evaluations
         ]
-        if any(fresh):
-            state = batch.state if which == "last" else batch.best
-            states = batch.arrays(state, at_rest=at_rest)
-            kinds: list[Checkpoint] = [which] * len(statuses)
-            files = zip(batch.seats, kinds, states, statuses, strict=True)
-            yield from itertools.compress(files, fresh)
+        state = batch.state if which == "last" else batch.best
+        arrays = batch.arrays(state, fresh, at_rest=at_rest)
+        for place, each in zip(fresh, arrays, strict=True):
+            yield batch.seats[place], which, each, statuses[place]
 
     def _save_best_as_last(self, batch: SeedBatch) -> None:
         for seat, status in zip(batch.seats, batch.statuses, strict=True):

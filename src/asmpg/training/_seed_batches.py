@@ -73,8 +73,10 @@ class SeedBatch(abc.ABC):
         """The states of the seeds, one by one."""
 
     @abc.abstractmethod
-    def arrays(self, state: SeedState, *, at_rest: bool = False) -> Iterator[dict[str, np.ndarray]]:
-        """What a checkpoint holds of the states of the seeds, one by one.
+    def arrays(
+        self, state: SeedState, places: Sequence[int], *, at_rest: bool = False
+    ) -> Iterator[dict[str, np.ndarray]]:
+        """What a checkpoint holds of the states of the seeds at these places, one by one.
 
         `at_rest`, no chunk is being computed, and devices may be given something to do.
         """
@@ -110,8 +112,11 @@ class OneSeed(SeedBatch):
     def split(self, state: SeedState) -> Iterator[SeedState]:
         yield state
 
-    def arrays(self, state: SeedState, *, at_rest: bool = False) -> Iterator[dict[str, np.ndarray]]:
-        yield named_arrays(state)
+    def arrays(
+        self, state: SeedState, places: Sequence[int], *, at_rest: bool = False
+    ) -> Iterator[dict[str, np.ndarray]]:
+        if places:
+            yield named_arrays(state)
 
 
 class CompiledSeed(OneSeed):
@@ -163,7 +168,7 @@ class StackedSeeds(SeedBatch):
     def warm_up(self) -> None:
         super().warm_up()
         self.best_after(self.state, [True] * len(self.seats))
-        next(self.arrays(self.state, at_rest=True))
+        next(self.arrays(self.state, [0], at_rest=True))
 
     def advance(self, state: SeedState, until: Sequence[int]) -> Chunk:
         targets = jnp.asarray(np.array([*until, *[0] * self._copies], np.int32))
@@ -188,17 +193,21 @@ class StackedSeeds(SeedBatch):
         for row in zip(*columns, strict=True):
             yield jax.tree.unflatten(structure, row)
 
-    def arrays(self, state: SeedState, *, at_rest: bool = False) -> Iterator[dict[str, np.ndarray]]:
+    def arrays(
+        self, state: SeedState, places: Sequence[int], *, at_rest: bool = False
+    ) -> Iterator[dict[str, np.ndarray]]:
         """At rest, while some are being written, the next come from the device."""
-        count = len(self.seats)
-        some = min(count, _FETCHED) if at_rest and len(self._devices) == 1 else count
-        for begin in range(0, count, some):
-            # The last ones are fetched with some before them: one program for all.
-            start = min(begin, count - some)
-            block = _slice(state, jnp.asarray(start), some) if some < count else state
-            fetched = named_arrays(block)
-            for place in range(begin - start, some):
-                yield {name: stacked[place, ...] for name, stacked in fetched.items()}
+        size = len(self.seats) + self._copies
+        by_blocks = at_rest and len(self._devices) == 1 and size > _FETCHED
+        for some in _blocks(places, _FETCHED if by_blocks else size):
+            if by_blocks:
+                # The last block is filled up: one program for all of them.
+                filled = np.resize(np.asarray(some, np.int32), _FETCHED)
+                fetched, rows = named_arrays(_select(state, jnp.asarray(filled))), range(len(some))
+            else:
+                fetched, rows = named_arrays(state), some
+            for row in rows:
+                yield {name: stacked[row, ...] for name, stacked in fetched.items()}
 
     def _shared(self, tree: Any) -> Any:
         """With each device's share of the seeds on it."""
@@ -289,13 +298,13 @@ def _pick(chosen: Bool[Array, " n"], these: SeedState, those: SeedState) -> Seed
 
 
 @eqx.filter_jit
-def _slice(state: SeedState, start: Int[Array, ""], size: int) -> SeedState:
-    def some(leaf: Any) -> Any:
-        if not eqx.is_array(leaf):
-            return leaf
-        return jax.lax.dynamic_slice_in_dim(leaf, start, size)
+def _select(state: SeedState, places: Int[Array, " k"]) -> SeedState:
+    return jax.tree.map(lambda leaf: leaf[places] if eqx.is_array(leaf) else leaf, state)
 
-    return jax.tree.map(some, state)
+
+def _blocks(places: Sequence[int], size: int) -> Iterator[Sequence[int]]:
+    for begin in range(0, len(places), size):
+        yield places[begin : begin + size]
 
 
 def _stack(states: Sequence[SeedState]) -> SeedState:

@@ -82,3 +82,31 @@ def test_three_times_ctrl_c_while_training(start, tmp_path):
     assert interrupted(process, times=3) == [
         f"asmpg: stopped; resume with: asmpg train --resume {out}"
     ]
+
+
+_INTERRUPTED_DESTRUCTOR = """
+import os, signal, sys, time
+from asmpg._support.interrupts import leave_on_interrupt, raise_on_interrupt
+sys.argv[0] = "asmpg"
+signal.signal(signal.SIGINT, signal.default_int_handler)
+leave_on_interrupt()
+raise_on_interrupt()
+
+class Dies:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+
+try:
+    Dies()
+    time.sleep(30)
+except KeyboardInterrupt:
+    print("heard")
+"""
+
+
+def test_ctrl_c_in_a_destructor_is_not_forgotten():
+    """Python would only tell of it: the command would go on."""
+    ended = subprocess.run(
+        [sys.executable, "-c", _INTERRUPTED_DESTRUCTOR], capture_output=True, text=True, timeout=60
+    )
+    assert (ended.stdout, ended.stderr) == ("heard\n", "")

@@ -6,7 +6,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
@@ -75,9 +75,19 @@ def _end(message: str) -> None:
 def _raise_elsewhere(unraisable: Any) -> None:
     """An interrupt in a destructor is told and forgotten by Python; ask for another one."""
     if issubclass(unraisable.exc_type, KeyboardInterrupt):
-        signal.raise_signal(signal.SIGINT)
+        # A little later: one that leaves this function is forgotten as well.
+        with suppress(KeyboardInterrupt):
+            _ask_soon()
+            return
+        _ask_soon()
     else:
         sys.__unraisablehook__(unraisable)
+
+
+def _ask_soon() -> None:
+    later = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
+    later.daemon = True
+    later.start()
 
 
 class Interrupt:

@@ -176,7 +176,11 @@ class RunFolder:
         Whoever writes many looks first, once, whether the folder is in place.
         """
         path = self.checkpoint_path(seed, which)
-        if not path.parent.exists():
+        try:
+            path.parent.mkdir()
+        except FileExistsError:
+            pass
+        except FileNotFoundError:  # the first one
             for folder in (path.parent.parent, path.parent):
                 folder.mkdir(exist_ok=True)
         save_arrays(path, arrays, {"seed": seed, "rows": digest, **vars(status)})

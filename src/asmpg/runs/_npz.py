@@ -8,6 +8,7 @@ numbers and checksums alone, so everything else is worked out once.
 import functools
 import io
 import itertools
+import math
 import struct
 import zlib
 from collections.abc import Mapping
@@ -74,7 +75,7 @@ def _layout(entries: tuple[tuple[str, str, tuple[int, ...]], ...]) -> _Layout | 
         described = {"descr": kind, "fortran_order": False, "shape": shape}
         np.lib.format.write_array_header_1_0(file, described)
         label, first = f"{name}.npy".encode(), file.getvalue()
-        size = len(first) + np.dtype(kind).itemsize * int(np.prod(shape, dtype=object))
+        size = len(first) + np.dtype(kind).itemsize * math.prod(shape)
         if position + size > _MOST_BYTES:
             return None
         shared = (_VERSION, 0, _STORED, _TIME, _DATE, 0, size, size, len(label), 0)

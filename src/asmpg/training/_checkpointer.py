@@ -9,8 +9,8 @@ import numpy as np
 from asmpg.runs import Checkpoint, MetricsWriter, RunFolder, SeedStatus, Which
 from asmpg.training._seed_batches import Seat, SeedBatch
 
-#: Checkpoints may take this share of the time.
-_SHARE = 0.05
+#: Checkpoints may take this share of the time, before the last ones.
+_SHARE = 0.02
 #: A guess, in seconds, at what writing takes for each seed; later it is measured.
 _SECONDS_A_SEED = 0.002
 _FILES_AT_ONCE = 16
@@ -21,7 +21,7 @@ _File = tuple[Seat, Checkpoint, Mapping[str, np.ndarray], SeedStatus]
 class Checkpointer:
     """Keeps the checkpoints of some seeds up to date, often but not at any price.
 
-    Between writing it rests, so that writing takes a twentieth of the time at most. What a killed
+    Between writing it rests, so that writing takes a fiftieth of the time at most. What a killed
     process loses is what it did since; it is done again from the checkpoints. A seed whose last
     evaluation is its best one has a single file, by two names.
     """

@@ -228,11 +228,11 @@ class _Loop:
                     following = None
                     try:
                         chunk = future.result()
-                        reached = self._reached(batch, chunk)
+                        foreseen = self._foreseen(batch, chunk)
                         goes_on = problem is None and not interrupt.requested
-                        if batch.hurries and goes_on and self._unfinished(batch, reached.statuses):
-                            following = submit(batch, chunk.state, reached.statuses)
-                        self._take_in(batch, reached)
+                        if goes_on and foreseen and self._unfinished(batch, foreseen):
+                            following = submit(batch, chunk.state, foreseen)
+                        self._take_in(batch, self._reached(batch, chunk))
                     except TrainingError as error:
                         problem = error
                     ends = problem is not None or self._stopped()
@@ -259,6 +259,15 @@ class _Loop:
             not self.runs[seat.run].rests(status)
             for seat, status in zip(batch.seats, statuses, strict=True)
         )
+
+    def _foreseen(self, batch: SeedBatch, chunk: Chunk) -> list[SeedStatus] | None:
+        """As much of the statuses as the next chunk can begin with, before scores are looked at.
+
+        `None` if the batch does not hurry, or if scores decide which seeds go on.
+        """
+        if not batch.hurries or any(run.rule.needs_scores for run in self.runs):
+            return None
+        return [SeedStatus(evaluations=1, steps=steps) for steps in chunk.counts["steps"].tolist()]
 
     def _targets(self, batch: SeedBatch, statuses: Sequence[SeedStatus]) -> list[int]:
         """Where evaluations are due next. Seeds that have had their last take no further step."""

@@ -23,9 +23,14 @@ class StopRule:
         self._best: dict[int, float] = {}
         self._without_improvement: dict[int, int] = {}
 
+    @property
+    def needs_scores(self) -> bool:
+        """Whether any seed may stop before its last step."""
+        return self._stop_at is not None or self._patience is not None
+
     def after(self, row: Row) -> str | None:
         """Why the seed stops after this evaluation, its next one; `None` if it continues."""
-        if self._stop_at is None and self._patience is None:
+        if not self.needs_scores:
             return None
         exact = row[self._score.exact]
         value = row[self._score.name] if math.isnan(exact) else exact

@@ -51,7 +51,7 @@ def test_files_of_one_layout_keep_their_own_numbers():
 
 def test_entries_lie_where_savez_puts_them():
     own, theirs = io.BytesIO(written(arrays(0))), io.BytesIO()
-    np.savez(theirs, **{name: np.ascontiguousarray(array) for name, array in arrays(0).items()})
+    np.savez(theirs, **{name: np.array(array, order="C") for name, array in arrays(0).items()})
     described = [
         [(i.filename, i.CRC, i.file_size, i.date_time) for i in zipfile.ZipFile(file).infolist()]
         for file in (own, theirs)

@@ -46,7 +46,7 @@ def make_environment() -> gymnasium.Env[Any, Any]:
 def main(arguments: list[str] | None = None) -> None:
     """Train with and without memory, then look at what is remembered."""
     parser = argparse.ArgumentParser(description="Learn a memory in MiniGrid.")
-    parser.add_argument("--steps", type=int, default=80_000)
+    parser.add_argument("--steps", type=int, default=120_000)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--num-states", type=int, default=32)
     given = parser.parse_args(arguments)

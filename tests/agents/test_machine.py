@@ -9,7 +9,7 @@ import pytest
 
 import asmpg
 from asmpg.agents import Agent
-from asmpg.agents.machine import Machine, Setting, _text
+from asmpg.agents.machine import Machine, Setting, Value, _text
 from asmpg.analysis.machine_page import View, machine_page
 from asmpg.environments import Discrete, make
 from asmpg.exact import policy_returns
@@ -350,6 +350,12 @@ def test_a_window_that_says_nothing_decides_nothing(cart_pole):
     assert (machine.visits.overruled == 0).all()
     without = Machine.of_policy(policy.hidden, cart_pole, cases=6)
     np.testing.assert_allclose(machine.update, without.update, atol=1e-5)
+
+
+@pytest.mark.parametrize(("error", "words"), [(0.0, "exact"), (1e-17, "± 0"), (0.0123, "± 0.0123")])
+def test_rounding_is_not_shown_as_noise(error, words):
+    """Episodes of equal returns have a standard error of rounding."""
+    assert str(Value(0.7864, 1.0, 0.0196, error)) == f"discounted 0.7864 ({words}), per step 0.0196"
 
 
 def test_the_table_names_actions_and_observations():

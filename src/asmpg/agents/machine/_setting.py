@@ -43,8 +43,9 @@ class Value:
     standard_error: float = 0.0
 
     def __str__(self) -> str:
-        exact = self.standard_error == 0
-        known = "exact" if exact else f"± {rounded(self.standard_error)}"
+        # Equal returns have a standard error of some 1e-17: rounding.
+        noise = self.standard_error if self.standard_error > 1e-9 * abs(self.discounted) else 0.0
+        known = "exact" if self.standard_error == 0 else f"± {rounded(noise)}"
         return f"discounted {self.discounted:.4f} ({known}), per step {self.reward_per_step:.4f}"
 
 

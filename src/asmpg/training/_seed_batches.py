@@ -53,8 +53,8 @@ class SeedBatch(abc.ABC):
     best: SeedState
     #: How many such batches may advance at once; 0: all.
     together: int = 0
-    #: Whether the next chunk begins before the last one is written down: it is dropped if training
-    #: ends there.
+    #: Whether the next chunk begins before the last one is looked at and written down, unless its
+    #: scores decide which seeds go on; it is dropped if training ends there.
     hurries: bool = False
 
     @abc.abstractmethod

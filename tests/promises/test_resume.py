@@ -94,13 +94,17 @@ def test_a_run_that_died_twice_on_a_device_where_seeds_go_abreast(tmp_path, monk
     assert_same_runs(run, tmp_path / "unbroken")
 
 
-def test_checkpoints_do_not_depend_on_how_many_are_fetched_at_a_time(tmp_path, monkeypatch):
+def test_checkpoints_do_not_depend_on_how_they_are_fetched(tmp_path, monkeypatch):
+    """All at a time, two at a time, and one by one without the device's help."""
     monkeypatch.setattr("asmpg.training._loop._in_one_program", lambda: True)
     config = small_config(seeds=(3, 1, 4, 15, 9), steps=500)
     train(config, tmp_path / "all")
     monkeypatch.setattr("asmpg.training._seed_batches._FETCHED", 2)
     train(config, tmp_path / "pairs")
     assert_same_runs(tmp_path / "all", tmp_path / "pairs")
+    monkeypatch.setattr("asmpg.runs._packing._MOST_WORDS", 0)
+    train(config, tmp_path / "plain")
+    assert_same_runs(tmp_path / "all", tmp_path / "plain")
 
 
 def test_a_run_from_before_agent_states_were_counted(unbroken, tmp_path, monkeypatch):

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from asmpg._support.errors import CheckpointError
-from asmpg._support.files import write_pieces
+from asmpg._support.files import write_pieces_atomically
 from asmpg.runs import load_checkpoint, load_meta, save_checkpoint
 
 
@@ -208,9 +208,6 @@ def test_pieces_are_written_whole_however_few_bytes_the_system_takes(tmp_path, m
         monkeypatch.delattr(os, "writev")
     elif most is not None:
         monkeypatch.setattr(os, "writev", write_some)
-    with open(tmp_path / "file", "wb") as file:
-        file.write(b"before ")
-        write_pieces(file, pieces)
-        file.write(b" after")
-    expected = b"before " + b"".join(map(bytes, pieces)) + b" after"
-    assert (tmp_path / "file").read_bytes() == expected
+    write_pieces_atomically(tmp_path / "file", pieces)
+    assert (tmp_path / "file").read_bytes() == b"".join(map(bytes, pieces))
+    assert os.listdir(tmp_path) == ["file"]

@@ -101,15 +101,28 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
         os.fsync(file.fileno())
 
 
-def write_pieces(file: BinaryIO, pieces: Iterable[Any]) -> None:
-    """Write bytes and other buffers, one after another, without copying or many system calls."""
+def write_pieces_atomically(path: Path, pieces: Iterable[Any]) -> None:
+    """Put a file of bytes and other buffers, one after another, in the place of `path`.
+
+    They are not copied, and it takes few system calls: between two, many threads that write wait
+    for each other.
+    """
     if not hasattr(os, "writev"):
-        file.writelines(pieces)
+        write_atomically(path, lambda file: file.writelines(pieces))
         return
-    file.flush()
+    with _replacing(path) as partial:
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+        try:
+            _write_all(descriptor, pieces)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _write_all(descriptor: int, pieces: Iterable[Any]) -> None:
     left = [view for view in map(memoryview, pieces) if view.nbytes]
     while left:
-        written = os.writev(file.fileno(), left[:_MOST_PIECES])
+        written = os.writev(descriptor, left[:_MOST_PIECES])
         whole = 0
         while whole < len(left) and written >= left[whole].nbytes:
             written -= left[whole].nbytes
@@ -125,8 +138,11 @@ def link_atomically(path: Path, same: Path) -> None:
     It takes no time and no room on the disk; an `OSError` where the file system has no such names.
     """
     with _replacing(path) as partial:
-        partial.unlink(missing_ok=True)
-        os.link(same, partial)
+        try:
+            os.link(same, partial)
+        except FileExistsError:  # left by a process that was killed
+            partial.unlink()
+            os.link(same, partial)
 
 
 @contextlib.contextmanager

@@ -1,5 +1,7 @@
 """A run on disk: its configuration, its folder, checkpoints and metrics."""
 
+from asmpg.runs._checkpoint import Arrays as Arrays
+from asmpg.runs._checkpoint import Contents as Contents
 from asmpg.runs._checkpoint import is_array as is_array
 from asmpg.runs._checkpoint import is_key as is_key
 from asmpg.runs._checkpoint import load_checkpoint as load_checkpoint
@@ -20,5 +22,7 @@ from asmpg.runs._metrics import MetricsWriter as MetricsWriter
 from asmpg.runs._metrics import Row as Row
 from asmpg.runs._metrics import columns as columns
 from asmpg.runs._metrics import make_rows as make_rows
+from asmpg.runs._packing import can_be_packed as can_be_packed
+from asmpg.runs._packing import packed as packed
 from asmpg.runs._status import SavedSeed as SavedSeed
 from asmpg.runs._status import SeedStatus as SeedStatus

@@ -1,5 +1,7 @@
 """Checkpoints: the arrays of a pytree and some JSON in one `.npz` file, and nothing executable."""
 
+import abc
+import dataclasses
 import functools
 import json
 import math
@@ -17,12 +19,12 @@ import numpy as np
 from jax.tree_util import keystr, tree_flatten_with_path
 
 from asmpg._support.errors import CheckpointError
-from asmpg._support.files import one_line, parse_object, write_atomically, write_pieces
+from asmpg._support.files import one_line, parse_object, write_pieces_atomically
 from asmpg.runs._npz import npz
 
 Tree = TypeVar("Tree")
 #: The entry that holds the JSON; no array has this name, as fields start with a letter.
-_META = "_meta"
+META = "_meta"
 _META_STEP = 128
 #: The heading of an array as `numpy.save` writes it, of plain numbers only.
 _HEADING = re.compile(
@@ -31,30 +33,45 @@ _HEADING = re.compile(
 )
 
 
+class Contents(abc.ABC):
+    """What a checkpoint holds besides its JSON."""
+
+    @abc.abstractmethod
+    def pieces(self, meta: bytes) -> list[Any]:
+        """The file in pieces, with the JSON in it."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Arrays(Contents):
+    """Arrays in the host's memory."""
+
+    arrays: Mapping[str, np.ndarray]
+
+    def pieces(self, meta: bytes) -> list[Any]:
+        return npz({META: np.frombuffer(meta, np.uint8), **self.arrays})
+
+
 def save_checkpoint(path: str | os.PathLike[str], tree: Any, meta: dict[str, Any]) -> None:
     """Write the arrays of `tree`, named by their place in it, and `meta`, atomically.
 
     Typed PRNG keys are stored as `jax.random.key_data`. Equal contents give equal files.
     """
-    save_arrays(path, named_arrays(tree), meta)
+    save_contents(path, Arrays(named_arrays(tree)), meta)
 
 
-def save_arrays(
-    path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray], meta: dict[str, Any]
-) -> None:
-    """Write a checkpoint of `named_arrays`."""
+def save_contents(path: str | os.PathLike[str], contents: Contents, meta: dict[str, Any]) -> None:
+    """Write a checkpoint."""
     text = json.dumps(meta, allow_nan=False, sort_keys=True).encode()
     # Of few lengths, so that many files have the same layout.
     text = text.ljust(-(-len(text) // _META_STEP) * _META_STEP)
-    parts = npz({_META: np.frombuffer(text, np.uint8), **arrays})
-    write_atomically(Path(path), lambda file: write_pieces(file, parts))
+    write_pieces_atomically(Path(path), contents.pieces(text))
 
 
 def named_arrays(tree: Any) -> dict[str, np.ndarray]:
     """The arrays of `tree` in the host's memory, named by their place in it."""
-    named = _arrays(tree)
-    stored = jax.device_get([raw(leaf) for _, leaf in named])
-    return {name: np.asarray(leaf) for (name, _), leaf in zip(named, stored, strict=True)}
+    names, leaves = zip(*named_leaves(tree), strict=True)
+    stored = map(np.asarray, jax.device_get(leaves))
+    return dict(zip(names, stored, strict=True))
 
 
 def load_checkpoint(
@@ -68,7 +85,7 @@ def load_checkpoint(
     Raises a `CheckpointError` for a file that is damaged, foreign or does not fit `like`.
     """
     stored = _read(Path(path), only_meta=False)
-    meta = _decode(Path(path), stored.pop(_META))
+    meta = _decode(Path(path), stored.pop(META))
     stored = {
         name.removeprefix(within): entry
         for name, entry in stored.items()
@@ -94,7 +111,7 @@ def load_checkpoint(
 
 def load_meta(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read the JSON only."""
-    return _decode(Path(path), _read(Path(path), only_meta=True)[_META])
+    return _decode(Path(path), _read(Path(path), only_meta=True)[META])
 
 
 def raw(leaf: Any) -> Any:
@@ -108,7 +125,7 @@ def _read(path: Path, *, only_meta: bool) -> dict[str, np.ndarray]:
     try:
         with open(path, "rb") as file, zipfile.ZipFile(file) as archive:
             entries = _entries(archive, os.fstat(file.fileno()).st_size)
-            names = [_META] if only_meta else {_META, *entries}
+            names = [META] if only_meta else {META, *entries}
             return {name: _array(archive.read(entries[name])) for name in names}
     except (PermissionError, MemoryError):
         raise
@@ -153,6 +170,11 @@ def _decode(path: Path, entry: np.ndarray) -> dict[str, Any]:
         raise CheckpointError(
             f"{path} is not a checkpoint, or is damaged: it has no readable meta: {one_line(error)}"
         ) from None
+
+
+def named_leaves(tree: Any) -> list[tuple[str, Any]]:
+    """The arrays of `tree`, keys as the integers they consist of, named by their place in it."""
+    return [(name, raw(leaf)) for name, leaf in _arrays(tree)]
 
 
 def _arrays(tree: Any) -> list[tuple[str, Any]]:

@@ -4,11 +4,9 @@ import contextlib
 import dataclasses
 import json
 import typing
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
-
-import numpy as np
 
 from asmpg._support.checks import check_integer, check_number
 from asmpg._support.errors import CheckpointError, TrainingError
@@ -22,7 +20,13 @@ from asmpg._support.locks import (
 )
 from asmpg._support.machine import versions
 from asmpg.methods import Method
-from asmpg.runs._checkpoint import load_checkpoint, load_meta, save_arrays, save_checkpoint
+from asmpg.runs._checkpoint import (
+    Contents,
+    load_checkpoint,
+    load_meta,
+    save_checkpoint,
+    save_contents,
+)
 from asmpg.runs._config import RunConfig
 from asmpg.runs._metrics import (
     MetricsWriter,
@@ -163,27 +167,40 @@ class RunFolder:
         """Whether every seed has all its evaluations."""
         return all(self.config.finished(self.status(seed)) for seed in self.config.seeds)
 
+    def make_seed_folders(self) -> None:
+        """Make the folders that checkpoints go to; a disk may take half a second for a thousand."""
+        self.check_in_place()
+        for seed in self.config.seeds:
+            self._make_seed_folder(seed)
+
+    def _make_seed_folder(self, seed: int) -> None:
+        path = self.path / "checkpoints" / f"seed-{seed}"
+        try:
+            path.mkdir()
+        except FileExistsError:
+            pass
+        except FileNotFoundError:  # the first one
+            for folder in (path.parent, path):
+                folder.mkdir(exist_ok=True)
+
     def save(
         self,
         seed: int,
         which: Checkpoint,
-        arrays: Mapping[str, np.ndarray],
+        contents: Contents,
         status: SeedStatus,
         digest: str,
     ) -> None:
-        """Write a checkpoint of `named_arrays`, with the checksum of the rows that led there.
+        """Write a checkpoint, with the checksum of the rows that led there.
 
         Whoever writes many looks first, once, whether the folder is in place.
         """
-        path = self.checkpoint_path(seed, which)
+        path, meta = self.checkpoint_path(seed, which), {"seed": seed, "rows": digest}
         try:
-            path.parent.mkdir()
-        except FileExistsError:
-            pass
-        except FileNotFoundError:  # the first one
-            for folder in (path.parent.parent, path.parent):
-                folder.mkdir(exist_ok=True)
-        save_arrays(path, arrays, {"seed": seed, "rows": digest, **vars(status)})
+            save_contents(path, contents, meta | vars(status))
+        except FileNotFoundError:
+            self._make_seed_folder(seed)
+            save_contents(path, contents, meta | vars(status))
 
     def save_best_as_last(self, seed: int) -> None:
         """Let the last checkpoint be the file of the best one; an `OSError` if it cannot be."""

@@ -21,8 +21,8 @@ _TIME, _DATE = 0, (1 << 5) | 1
 _VERSION, _STORED, _UNIX, _MODE = 20, 0, 3, 0o600 << 16
 _MOST_BYTES, _MOST_ENTRIES = 2**32 - 1, 2**16 - 1
 _LOCAL, _CENTRAL, _END = map(struct.Struct, ("<4s5H3I2H", "<4sH5H3I2H3H2I", "<4s4H2IH"))
-#: Where the checksum stands in the two.
-_CRC_LOCAL, _CRC_CENTRAL = 14, 16
+#: Where the checksum stands in what comes before an entry, and in the directory.
+CHECKSUM, _CRC_CENTRAL = 14, 16
 
 
 class _Layout(NamedTuple):
@@ -39,6 +39,10 @@ class _Layout(NamedTuple):
     begun: tuple[int, ...]
 
 
+#: The name, the kind and the shape of an array.
+Entry = tuple[str, str, tuple[int, ...]]
+
+
 def npz(arrays: Mapping[str, np.ndarray]) -> list[Any]:
     """The pieces of the file that `numpy.load` reads these arrays from; nothing is compressed.
 
@@ -49,11 +53,45 @@ def npz(arrays: Mapping[str, np.ndarray]) -> list[Any]:
         return _large(arrays)
     numbers = [a.data if a.flags.c_contiguous else a.tobytes() for a in arrays.values()]
     checksums = np.array(list(map(zlib.crc32, numbers, layout.begun)), "<u4")
-    headings = memoryview(_filled(layout.headings, layout.places, checksums))
+    before = memoryview(_filled(layout.headings, layout.places, checksums))
     directory = _filled(layout.directory, layout.places_in_directory, checksums)
-    each = (headings[begin:end] for begin, end in itertools.pairwise((0, *layout.ends)))
+    each = (before[begin:end] for begin, end in itertools.pairwise((0, *layout.ends)))
     pairs = zip(each, numbers, strict=True)
     return [*itertools.chain.from_iterable(pairs), directory]
+
+
+def headings(entries: tuple[Entry, ...]) -> tuple[bytes, tuple[int, ...]]:
+    """What stands before the numbers of each entry, one after another, and where each one ends.
+
+    Zeros stand for the checksums. Where the entries lie in a file makes no difference.
+    """
+    layout = _small_layout(entries)
+    return layout.headings, layout.ends
+
+
+def blank_checksums(entries: tuple[Entry, ...]) -> np.ndarray:
+    """The checksums of entries that hold zeros; what else they hold changes them by a xor."""
+    sizes = (np.dtype(kind).itemsize * math.prod(shape) for _, kind, shape in entries)
+    return np.array(list(map(zlib.crc32, map(bytes, sizes), _small_layout(entries).begun)), "<u4")
+
+
+def framed(
+    name: str, content: bytes, entries: tuple[Entry, ...], checksums: np.ndarray
+) -> tuple[bytes, bytearray]:
+    """What stands in a file before and after `entries`, if bytes of some name come first."""
+    layout = _small_layout(((name, "|u1", (len(content),)), *entries))
+    checksum = zlib.crc32(content, layout.begun[0])
+    before = layout.headings[: layout.ends[0]]
+    before = before[:CHECKSUM] + checksum.to_bytes(4, "little") + before[CHECKSUM + 4 :]
+    every = np.array([checksum, *checksums], "<u4")
+    return before + content, _filled(layout.directory, layout.places_in_directory, every)
+
+
+def _small_layout(entries: tuple[Entry, ...]) -> "_Layout":
+    layout = _layout(entries)
+    if layout is None:
+        raise ValueError("the arrays are beyond what the plain format can count")
+    return layout
 
 
 def _filled(template: bytes, places: np.ndarray, checksums: np.ndarray) -> bytearray:
@@ -63,7 +101,7 @@ def _filled(template: bytes, places: np.ndarray, checksums: np.ndarray) -> bytea
 
 
 @functools.lru_cache(maxsize=64)
-def _layout(entries: tuple[tuple[str, str, tuple[int, ...]], ...]) -> _Layout | None:
+def _layout(entries: tuple[Entry, ...]) -> _Layout | None:
     """That of a file with entries of these names, kinds and shapes, in C order.
 
     `None` if it is beyond what the plain format can count.
@@ -79,7 +117,7 @@ def _layout(entries: tuple[tuple[str, str, tuple[int, ...]], ...]) -> _Layout | 
         if position + size > _MOST_BYTES:
             return None
         shared = (_VERSION, 0, _STORED, _TIME, _DATE, 0, size, size, len(label), 0)
-        places.append(len(headings) + _CRC_LOCAL)
+        places.append(len(headings) + CHECKSUM)
         headings += _LOCAL.pack(b"PK\3\4", *shared) + label + first
         ends.append(len(headings))
         begun.append(zlib.crc32(first))

@@ -1,21 +1,33 @@
 """When checkpoints are written."""
 
+import collections
+import contextlib
+import dataclasses
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 
-import numpy as np
-
-from asmpg.runs import Checkpoint, MetricsWriter, RunFolder, SeedStatus, Which
+from asmpg.runs import Checkpoint, Contents, MetricsWriter, RunFolder, SeedStatus, Which
 from asmpg.training._seed_batches import Seat, SeedBatch
 
 #: Checkpoints may take this share of the time, before the last ones.
 _SHARE = 0.02
 #: A guess, in seconds, at what writing takes for each seed; later it is measured.
 _SECONDS_A_SEED = 0.002
-_FILES_AT_ONCE = 16
-#: A checkpoint to be written: of which seed, what it is, what it holds.
-_File = tuple[Seat, Checkpoint, Mapping[str, np.ndarray], SeedStatus]
+#: So many files are written at once, and so many are in memory.
+_FILES_AT_ONCE, _FILES_IN_MEMORY = 24, 64
+
+
+@dataclasses.dataclass(frozen=True)
+class _File:
+    """A checkpoint to be written."""
+
+    seat: Seat
+    which: Checkpoint
+    contents: Contents
+    status: SeedStatus
+    #: Whether it is a best checkpoint that is the last one, too.
+    also_last: bool = False
 
 
 class Checkpointer:
@@ -39,12 +51,19 @@ class Checkpointer:
         self._keep_every = keep_every
         self._folders = folders
         self._batches = batches
+        self._folders_made = False
         self._written: dict[tuple[Seat, Checkpoint], int] = {}
         for batch in batches:
             for seat, status in zip(batch.seats, batch.statuses, strict=True):
                 self._written[seat, "last"] = status.evaluations
                 self._written[seat, "best"] = status.best_evaluations
         self._rest(_SECONDS_A_SEED * sum(len(batch.seats) for batch in batches))
+
+    def make_folders(self) -> None:
+        """Make the folders of all seeds, unless that was done, before there is much to write."""
+        for folder, _ in () if self._folders_made else self._folders:
+            folder.make_seed_folders()
+        self._folders_made = True
 
     def write_if_due(self) -> None:
         """Write, unless it is too early."""
@@ -60,8 +79,6 @@ class Checkpointer:
         for _, writer in self._folders:
             writer.sync()
         self._save_fresh("best", at_rest=at_rest)
-        for batch in self._batches:
-            self._save_best_as_last(batch)
         self._save_fresh("last", at_rest=at_rest)
         self._rest(time.monotonic() - began)
 
@@ -78,10 +95,10 @@ class Checkpointer:
             for place, (now, was) in enumerate(zip(batch.statuses, before, strict=True))
             if now.steps // every > was.steps // every
         ]
-        states = batch.arrays(batch.state, due)
+        contents = batch.contents(batch.state, due)
         self._save_all(
-            (batch.seats[place], batch.statuses[place].steps, state, batch.statuses[place])
-            for place, state in zip(due, states, strict=True)
+            _File(batch.seats[place], batch.statuses[place].steps, each, batch.statuses[place])
+            for place, each in zip(due, contents, strict=True)
         )
 
     def _rest(self, seconds: float) -> None:
@@ -104,29 +121,30 @@ class Checkpointer:
             if self._written[seat, which] != status.evaluations
         ]
         state = batch.state if which == "last" else batch.best
-        arrays = batch.arrays(state, fresh, at_rest=at_rest)
-        for place, each in zip(fresh, arrays, strict=True):
-            yield batch.seats[place], which, each, statuses[place]
-
-    def _save_best_as_last(self, batch: SeedBatch) -> None:
-        for seat, status in zip(batch.seats, batch.statuses, strict=True):
-            same = status.improved and self._written[seat, "best"] == status.evaluations
-            if same and self._written[seat, "last"] != status.evaluations:
-                try:
-                    self._folders[seat.run][0].save_best_as_last(seat.seed)
-                except OSError:
-                    return  # There are no such names here: it is written like any other file.
-                self._written[seat, "last"] = status.evaluations
+        contents = batch.contents(state, fresh, at_rest=at_rest)
+        for place, each in zip(fresh, contents, strict=True):
+            also_last = which == "best" and batch.statuses[place].improved
+            yield _File(batch.seats[place], which, each, statuses[place], also_last)
 
     def _save_all(self, files: Iterable[_File]) -> None:
         # Disks take their time to say that a file is safe, and as much time for many files at once.
         with ThreadPoolExecutor(_FILES_AT_ONCE) as pool:
-            for _ in pool.map(self._save, files):
-                pass
+            waiting: collections.deque[Future[None]] = collections.deque()
+            for file in files:
+                waiting.append(pool.submit(self._save, file))
+                if len(waiting) > _FILES_IN_MEMORY:
+                    waiting.popleft().result()
+            while waiting:
+                waiting.popleft().result()
 
     def _save(self, file: _File) -> None:
-        seat, which, arrays, status = file
+        seat, status = file.seat, file.status
         folder, writer = self._folders[seat.run]
         digest = writer.digest(seat.seed, status.evaluations)
-        folder.save(seat.seed, which, arrays, status, digest)
-        self._written[seat, which] = status.evaluations
+        folder.save(seat.seed, file.which, file.contents, status, digest)
+        self._written[seat, file.which] = status.evaluations
+        if file.also_last:
+            # Where a file cannot have two names, it is written again like any other.
+            with contextlib.suppress(OSError):
+                folder.save_best_as_last(seat.seed)
+                self._written[seat, "last"] = status.evaluations

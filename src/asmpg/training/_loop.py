@@ -233,6 +233,8 @@ class _Loop:
                         if goes_on and foreseen and self._unfinished(batch, foreseen):
                             following = submit(batch, chunk.state, foreseen)
                         self._take_in(batch, self._reached(batch, chunk))
+                        if following and self.checkpointer is not None:
+                            self.checkpointer.make_folders()
                     except TrainingError as error:
                         problem = error
                     ends = problem is not None or self._stopped()

@@ -14,13 +14,24 @@ from jaxtyping import Array, Bool, Float, Int
 
 from asmpg._support.devices import all_devices
 from asmpg.methods import Method
-from asmpg.runs import SavedSeed, SeedStatus, is_array, is_key, named_arrays, raw
+from asmpg.runs import (
+    Arrays,
+    Contents,
+    SavedSeed,
+    SeedStatus,
+    can_be_packed,
+    is_array,
+    is_key,
+    named_arrays,
+    packed,
+    raw,
+)
 from asmpg.training._program import HASTILY, Program, SeedState, compiled, start_seed
 
 #: The axis of the mesh of devices.
 _SEEDS = "seeds"
-#: So many seeds' states are fetched from a device at a time.
-_FETCHED = 128
+#: So many seeds' states are fetched from a device at a time: little memory, used again and again.
+_FETCHED = 32
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,10 +84,10 @@ class SeedBatch(abc.ABC):
         """The states of the seeds, one by one."""
 
     @abc.abstractmethod
-    def arrays(
+    def contents(
         self, state: SeedState, places: Sequence[int], *, at_rest: bool = False
-    ) -> Iterator[dict[str, np.ndarray]]:
-        """What a checkpoint holds of the states of the seeds at these places, one by one.
+    ) -> Iterator[Contents]:
+        """What checkpoints hold of the states of the seeds at these places, one by one.
 
         `at_rest`, no chunk is being computed, and devices may be given something to do.
         """
@@ -112,11 +123,11 @@ class OneSeed(SeedBatch):
     def split(self, state: SeedState) -> Iterator[SeedState]:
         yield state
 
-    def arrays(
+    def contents(
         self, state: SeedState, places: Sequence[int], *, at_rest: bool = False
-    ) -> Iterator[dict[str, np.ndarray]]:
+    ) -> Iterator[Contents]:
         if places:
-            yield named_arrays(state)
+            yield Arrays(named_arrays(state))
 
 
 class CompiledSeed(OneSeed):
@@ -168,7 +179,7 @@ class StackedSeeds(SeedBatch):
     def warm_up(self) -> None:
         super().warm_up()
         self.best_after(self.state, [True] * len(self.seats))
-        next(self.arrays(self.state, [0], at_rest=True))
+        next(self.contents(self.state, [0], at_rest=True))
 
     def advance(self, state: SeedState, until: Sequence[int]) -> Chunk:
         targets = jnp.asarray(np.array([*until, *[0] * self._copies], np.int32))
@@ -193,21 +204,16 @@ class StackedSeeds(SeedBatch):
         for row in zip(*columns, strict=True):
             yield jax.tree.unflatten(structure, row)
 
-    def arrays(
+    def contents(
         self, state: SeedState, places: Sequence[int], *, at_rest: bool = False
-    ) -> Iterator[dict[str, np.ndarray]]:
+    ) -> Iterator[Contents]:
         """At rest, while some are being written, the next come from the device."""
-        size = len(self.seats) + self._copies
-        by_blocks = at_rest and len(self._devices) == 1 and size > _FETCHED
-        for some in _blocks(places, _FETCHED if by_blocks else size):
-            if by_blocks:
-                # The last block is filled up: one program for all of them.
-                filled = np.resize(np.asarray(some, np.int32), _FETCHED)
-                fetched, rows = named_arrays(_select(state, jnp.asarray(filled))), range(len(some))
-            else:
-                fetched, rows = named_arrays(state), some
-            for row in rows:
-                yield {name: stacked[row, ...] for name, stacked in fetched.items()}
+        if at_rest and len(self._devices) == 1 and can_be_packed(state):
+            yield from packed(state, places, min(_FETCHED, len(self.seats)))
+        elif places:
+            fetched = named_arrays(state)
+            for place in places:
+                yield Arrays({name: stacked[place, ...] for name, stacked in fetched.items()})
 
     def _shared(self, tree: Any) -> Any:
         """With each device's share of the seeds on it."""
@@ -295,16 +301,6 @@ def _pick(chosen: Bool[Array, " n"], these: SeedState, those: SeedState) -> Seed
         return jax.vmap(jnp.where)(chosen, this, that)
 
     return jax.tree.map(pick, these, those)
-
-
-@eqx.filter_jit
-def _select(state: SeedState, places: Int[Array, " k"]) -> SeedState:
-    return jax.tree.map(lambda leaf: leaf[places] if eqx.is_array(leaf) else leaf, state)
-
-
-def _blocks(places: Sequence[int], size: int) -> Iterator[Sequence[int]]:
-    for begin in range(0, len(places), size):
-        yield places[begin : begin + size]
 
 
 def _stack(states: Sequence[SeedState]) -> SeedState:

@@ -11,6 +11,7 @@ import argparse
 import json
 import os
 import time
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -89,10 +90,11 @@ def _training(method: str, options: dict[str, Any], steps: int) -> dict[str, flo
 
 
 def main() -> None:
-    """Print a JSON object."""
+    """Print a JSON object, and write it to `--json`."""
     parser = argparse.ArgumentParser(description="Training steps per second on the host.")
     parser.add_argument("--steps", type=int, default=100_000)
     parser.add_argument("--method", help="this one only")
+    parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     ppo = {"num_states": 8, "num_environments": _COPIES}
     cases = {
@@ -117,6 +119,8 @@ def main() -> None:
         },
     }
     print(json.dumps(found, indent=2))
+    if given.json:
+        given.json.write_text(json.dumps(found) + "\n")
 
 
 if __name__ == "__main__":

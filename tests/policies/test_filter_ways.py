@@ -1,5 +1,7 @@
 """The filter by a parallel scan, and as one kernel: the same as step by step, gradients too."""
 
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import equinox as eqx
@@ -237,3 +239,21 @@ def test_the_way_is_chosen_by_device_and_size(monkeypatch, platform, version, st
     policy = TabularPolicy(**sizes, key=jax.random.key(0))
     assert FilteredPolicy(policy).way == expected
     assert FilteredPolicy(policy, "parallel").way == "parallel"
+
+
+def test_a_jax_without_the_triton_backend_filters_in_parallel(monkeypatch):
+    client = SimpleNamespace(platform_version="CUDA 13.0")
+    device = SimpleNamespace(platform="gpu", client=client)
+    for module in (_fused_filter, _history_policy):
+        monkeypatch.setattr(module, "current_device", lambda: device)
+    monkeypatch.setattr(_fused_filter, "triton", None)
+    policy = TabularPolicy(**SIZES, key=jax.random.key(0))
+    memory, *rest = histories(policy, FINITE, jax.random.key(1))
+    assert FilteredPolicy(policy).way == "parallel"
+    with pytest.raises(ValueError, match='filter must be "auto", "parallel" or "sequential"'):
+        FilteredPolicy(policy, "fused").distributions(memory, *rest)
+
+
+def test_a_jax_without_the_triton_backend_can_be_used():
+    code = "import sys; sys.modules['jax.experimental.pallas.triton'] = None; import asmpg.policies"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -12,12 +12,17 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 from jax.experimental import pallas as pl
-from jax.experimental.pallas import triton
 from jaxtyping import Array, Bool, Float, Int
 
 from asmpg._support.devices import current_device
 from asmpg.policies._kernel_tables import Moves
 from asmpg.policies._parallel_filter import TINY
+
+triton: Any
+try:
+    from jax.experimental.pallas import triton
+except ImportError:  # Deprecated since jax 0.11.2: a later version may lack it.
+    triton = None
 
 #: More agent states than this do not fit into the registers of a block of threads.
 MOST_FUSED = 128
@@ -31,7 +36,7 @@ def can_fuse(num_states: int) -> bool:
     """Whether the device at hand compiles such kernels, and beliefs of this length fit into one."""
     device = current_device()
     cuda = device.platform == "gpu" and "cuda" in device.client.platform_version.lower()
-    return cuda and num_states <= MOST_FUSED
+    return cuda and triton is not None and num_states <= MOST_FUSED
 
 
 def beliefs_by_kernel(
@@ -216,6 +221,11 @@ _beliefs.defvjp(_forward, _backward)
 
 def _call(kernel: Callable[..., None], blocks: int, *shapes: tuple[int, ...]) -> Any:
     """Run a kernel in so many blocks of threads; without a GPU, slowly."""
+    if triton is None:
+        raise ValueError(
+            f'filter must be "auto", "parallel" or "sequential" with jax {jax.__version__}, which '
+            'no longer has what "fused" is written in, the Triton backend of Pallas'
+        )
     warps = min(8, max(1, shapes[0][-1] ** 2 // _OF_A_WARP))
 
     def run(*arrays: Array) -> tuple[Array, ...]:

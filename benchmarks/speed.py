@@ -17,7 +17,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +34,6 @@ SCRIPTS = {
     "cpu": {
         "environments": "environments.py",
         "startup": "startup.py",
-        "ten-seeds": "training.py CheeseMaze --method asm-ppo --steps 100000",
         "asmpg": "training.py",
         "filter": "filter.py --states 8",
         "host": "host.py",
@@ -51,16 +49,16 @@ SCRIPTS = {
 }
 
 
-def run_script(arguments: str) -> dict[str, Any]:
+def run_script(arguments: str, result: Path) -> dict[str, Any]:
+    """What it writes to `result`, which stays there if it is stopped."""
     script, *rest = arguments.split()
     variables = dict(os.environ)
     if "JAX_COMPILATION_CACHE_DIR" not in variables:
         variables["ASMPG_COMPILE_CACHE"] = "off"
-    with tempfile.TemporaryDirectory() as folder:
-        result = Path(folder) / "result.json"
-        command = [sys.executable, str(HERE / script), *rest, "--json", str(result)]
-        subprocess.run(command, env=variables, check=True)
-        found = json.loads(result.read_text())
+    command = [sys.executable, str(HERE / script), *rest, "--json", str(result)]
+    subprocess.run(command, env=variables, check=True)
+    found = json.loads(result.read_text())
+    result.unlink()
     return {"command": f"python benchmarks/{arguments}", "found": found}
 
 
@@ -93,23 +91,22 @@ def provenance() -> dict[str, Any]:
 def main() -> None:
     about = provenance()
     kind = "cpu" if "cpu" in about["device"].lower() else "gpu"
-    parts: dict[str, Callable[[], dict[str, Any]]] = {
-        "command-line": lambda: run_command_line(RUNS[kind])
-    }
-    for name, arguments in SCRIPTS[kind].items():
-        parts[name] = lambda arguments=arguments: run_script(arguments)
+    names = ["command-line", *SCRIPTS[kind]]
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--parts", nargs="+", choices=list(parts), default=list(parts))
+    parser.add_argument("--parts", nargs="+", choices=names, default=names)
     parser.add_argument("--commit", default=about["commit"])
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
     for name in arguments.parts:
         print(f"==> {name}", flush=True)
         began = time.perf_counter()
-        result = parts[name]()
+        if name == "command-line":
+            result = run_command_line(RUNS[kind])
+        else:
+            result = run_script(SCRIPTS[kind][name], arguments.folder / f"{name}.partial")
         about |= {"commit": arguments.commit, "date": time.strftime("%Y-%m-%d")}
         seconds = round(time.perf_counter() - began, 1)
         content = {"provenance": {**about, "wall_seconds": seconds}, **result}

@@ -19,6 +19,7 @@ from typing import Any
 
 import cassandra
 import popgym_tables
+import speed_tables
 import study_tables
 import targets
 from json_results import grouped, markdown, median, read_csv, read_rows
@@ -64,55 +65,6 @@ def real_actions(results: Path) -> str:
         cells = [f"{statistics.median(some):.4g} / {min(some):.4g}" for some in (ends, highest)]
         lines.append([path.parts[-3], path.parts[-2], str(len(curves)), *cells])
     return markdown(["task", "method", "seeds", "last evaluation", "best evaluation"], lines)
-
-
-def updates(results: Path) -> str:
-    """Milliseconds of playing and learning on a GPU, by the way of filtering."""
-    measured = json.loads((results / "speed" / "asm-ppo-h200.json").read_text())["updates"]
-    lines = [
-        [
-            f"{row['seeds']:,}",
-            row["filter"],
-            *(f"{row[part]:.0f}" for part in ("play_ms", "learn_ms", "evaluate_ms")),
-            f"{row['steps_per_second'] / 1e6:.2g}",
-        ]
-        for row in sorted(measured["rows"], key=lambda row: (-row["seeds"], row["learn_ms"]))
-    ]
-    heading = ["seeds", "filter", "playing", "learning", "an evaluation", "million steps/s"]
-    return markdown(heading, lines)
-
-
-def training(results: Path) -> str:
-    """What `python benchmarks/training.py` measured on CPU cores."""
-    measured = json.loads((results / "speed" / "training-cpu.json").read_text())["training"]
-    lines = [
-        [
-            name,
-            f"{row['compile_seconds']:.1f}",
-            *(
-                f"{row[f'{when}_{what}_per_second']:,.0f}"
-                for what in ("steps", "updates")
-                for when in ("early", "late")
-            ),
-            f"{row['late_share_of_matrix_rate']:.0%}",
-            f"{row['total_seconds']:.0f}",
-        ]
-        for name, row in measured.items()
-    ]
-    rates = ["steps/s early", "late", "updates/s early", "late"]
-    return markdown(["", "compile, s", *rates, "of the matrix rate", "whole run, s"], lines)
-
-
-def host(results: Path) -> str:
-    """What `python benchmarks/host.py` printed."""
-    found = json.loads((results / "speed" / "host-cpu.json").read_text())
-    lines = [
-        [label, f"{row['steps_per_second']:,}", f"{row['steps_per_cpu_second']:,}"]
-        for label, row in found["training"].items()
-    ]
-    alone = found["environment_alone_steps_per_second"]
-    lines.append(["the environment alone", f"{alone:,}", ""])
-    return markdown(["", "steps per second", "per second of processor time"], lines)
 
 
 def latent(folder: Path) -> str:
@@ -176,7 +128,13 @@ TABLES: dict[str, Callable[[Path], str]] = {
     "popgym": popgym_tables.every_run,
     "popgym-easy": popgym_tables.beside_gru,
     "peers": peers,
-    "updates": updates,
+    "startup": speed_tables.startup,
+    "environment-speed": speed_tables.environments,
+    "training": speed_tables.training,
+    "host": speed_tables.host,
+    "many-seeds": speed_tables.many_seeds,
+    "from-the-prompt": speed_tables.from_the_prompt,
+    "updates": speed_tables.updates,
     "readings": study_tables.readings,
     "readings-held": study_tables.readings_held,
     "gradient-noise": lambda results: study_tables.gradient_noise(
@@ -190,8 +148,6 @@ TABLES: dict[str, Callable[[Path], str]] = {
     ),
     "activations": study_tables.activations,
     "costs": study_tables.costs,
-    "host": host,
-    "training": training,
     "paper-claims": study_tables.paper_claims,
     "paper-methods": study_tables.paper_methods,
     "real-actions": real_actions,

@@ -15,7 +15,6 @@ import argparse
 import contextlib
 import io
 import json
-import math
 import os
 import platform
 import resource
@@ -150,7 +149,7 @@ def measure(config: RunConfig, *, peak: float) -> dict[str, Any]:
     seconds = ended - began
     early, late = stopwatch.rates(0.0, 0.1), stopwatch.rates(0.9, 1.0)
     paper = config.method == "asmpg"
-    operations = network_operations(config.environment, *late) if paper else math.nan
+    share = network_operations(config.environment, *late) / peak if paper else None
     idle = stopwatch.idle_seconds(ended)
     return {
         "compile_seconds": stopwatch.compile_seconds,
@@ -158,7 +157,7 @@ def measure(config: RunConfig, *, peak: float) -> dict[str, Any]:
         "early_updates_per_second": early[1],
         "late_steps_per_second": late[0],
         "late_updates_per_second": late[1],
-        "late_share_of_matrix_rate": operations / peak,
+        "late_share_of_matrix_rate": share,
         "total_seconds": seconds,
         "idle_seconds": idle,
         "share_not_training": idle / (ended - stopwatch.compiled),
@@ -228,7 +227,7 @@ def main() -> None:
             f"{early_upd:.0f}",
             f"{late / 1e3:.0f}",
             f"{late_upd:.0f}",
-            f"{100 * share:.0f}",
+            "" if share is None else f"{100 * share:.0f}",
             f"{total:.0f}",
             f"{100 * rest:.1f}",
             f"{100 * of_all:.1f}",

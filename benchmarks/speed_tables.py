@@ -35,7 +35,7 @@ def environments(results: Path) -> str:
         cells = [rates.get(column) for column in columns] + [on_gpu]
         label = name if on_gpu else f"Gymnasium's {name}"
         lines.append([label, *("" if cell is None else _million(cell) for cell in cells)])
-    headings = [f"`{column}`" if "." in column else column for column in columns]
+    headings = [column if "batch" in column else f"`{column}`" for column in columns]
     return markdown(["", *headings, "H200, batch 16384"], lines)
 
 

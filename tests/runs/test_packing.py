@@ -59,6 +59,12 @@ def test_what_is_packed_is_read_like_any_checkpoint(tmp_path):
 
 def test_arrays_beyond_the_table_are_not_packed(monkeypatch):
     tree = stacked(np.random.default_rng(0))
-    assert can_be_packed(tree)
+    assert can_be_packed(tree, 2)
     monkeypatch.setattr(_packing, "_MOST_WORDS", 90 * 32 - 1)
-    assert not can_be_packed(tree)
+    assert not can_be_packed(tree, 2)
+
+
+def test_a_device_that_adds_up_wrongly_is_not_trusted(monkeypatch):
+    table = _packing._table
+    monkeypatch.setattr(_packing, "_table", lambda words: table(words).at[-1, 3].add(1))
+    assert not can_be_packed(stacked(np.random.default_rng(0)), 2)

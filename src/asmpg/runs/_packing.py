@@ -8,7 +8,9 @@ checksums, for a block of seeds at a time. A checksum is a constant and, without
 
 import collections
 import functools
+import io
 import itertools
+import zipfile
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -43,9 +45,19 @@ class _Packed(Contents):
         return [before, self._image.data, after]
 
 
-def can_be_packed(tree: Any) -> bool:
-    """Whether the table of `T_i` is small enough for the arrays of `tree`, stacked over seeds."""
-    return max((_num_words(leaf) for _, leaf in named_leaves(tree)), default=0) <= _MOST_WORDS
+def can_be_packed(tree: Any, size: int) -> bool:
+    """Whether the device at hand packs `tree`, stacked over seeds, in blocks of `size`, rightly.
+
+    It is tried with one seed, and `zlib` looks at every checksum. Arrays must not be too large.
+    """
+    if max((_num_words(leaf) for _, leaf in named_leaves(tree)), default=0) > _MOST_WORDS:
+        return False
+    try:
+        (contents,) = packed(tree, [0], size)
+        file = io.BytesIO(b"".join(contents.pieces(b"{}")))
+        return zipfile.ZipFile(file).testzip() is None
+    except (jax.errors.JaxRuntimeError, zipfile.BadZipFile):
+        return False
 
 
 def packed(tree: Any, places: Sequence[int], size: int) -> Iterator[Contents]:

@@ -175,11 +175,13 @@ class StackedSeeds(SeedBatch):
             state, best = (_stack(states) for states in zip(*pairs, strict=True))
         self._methods, self.state, self.best = map(self._shared, (stacked, state, best))
         self._advance_all = compiled(_advance_all)
+        self._block = min(_FETCHED, len(seats))
+        self._packs = False
 
     def warm_up(self) -> None:
         super().warm_up()
         self.best_after(self.state, [True] * len(self.seats))
-        next(self.contents(self.state, [0], at_rest=True))
+        self._packs = len(self._devices) == 1 and can_be_packed(self.state, self._block)
 
     def advance(self, state: SeedState, until: Sequence[int]) -> Chunk:
         targets = jnp.asarray(np.array([*until, *[0] * self._copies], np.int32))
@@ -208,8 +210,8 @@ class StackedSeeds(SeedBatch):
         self, state: SeedState, places: Sequence[int], *, at_rest: bool = False
     ) -> Iterator[Contents]:
         """At rest, while some are being written, the next come from the device."""
-        if at_rest and len(self._devices) == 1 and can_be_packed(state):
-            yield from packed(state, places, min(_FETCHED, len(self.seats)))
+        if at_rest and self._packs:
+            yield from packed(state, places, self._block)
         elif places:
             fetched = named_arrays(state)
             for place in places:

@@ -35,8 +35,10 @@ def environments(results: Path) -> str:
         cells = [rates.get(column) for column in columns] + [on_gpu]
         label = name if on_gpu else f"Gymnasium's {name}"
         lines.append([label, *("" if cell is None else _million(cell) for cell in cells)])
-    headings = [column if "batch" in column else f"`{column}`" for column in columns]
-    return markdown(["", *headings, "H200, batch 16384"], lines)
+    batches = [column.removeprefix("batch ") for column in columns if "batch" in column]
+    through_gymnasium = [f"`{column}`" for column in columns if "make" in column]
+    headings = [f"batch {batches[0]}", *batches[1:], *through_gymnasium]
+    return markdown(["", *headings, f"H200, {batches[-1]}"], lines)
 
 
 def training(results: Path) -> str:

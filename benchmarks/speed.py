@@ -13,6 +13,7 @@ all the same.
 import argparse
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -44,14 +45,17 @@ SCRIPTS = {
         "many-seeds": "training.py CheeseMaze --method asm-ppo --seeds 1000 --steps 60000",
         "many-seeds-longer": "training.py CheeseMaze --method asm-ppo --seeds 1000 --steps 300000",
         "asmpg": "training.py CheeseMaze --seeds 1000 --steps 100000",
-        "filter": "filter.py --states 8 --repeats 5",
+        # Last what compiles for minutes.
+        "filter": "filter.py --states 8 --repeats 5 --kinds 'fused, memory critic' "
+        "'GRU-PPO, memory critic' GRU-PPO 'minGRU-PPO, linear critic' 'sequential, memory critic' "
+        "'sequential, GRU critic' 'parallel, memory critic' 'parallel, linear critic'",
     },
 }
 
 
 def run_script(arguments: str, result: Path) -> dict[str, Any]:
     """What it writes to `result`, which stays there if it is stopped."""
-    script, *rest = arguments.split()
+    script, *rest = shlex.split(arguments)
     variables = dict(os.environ)
     if "JAX_COMPILATION_CACHE_DIR" not in variables:
         variables["ASMPG_COMPILE_CACHE"] = "off"

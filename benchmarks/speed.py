@@ -1,7 +1,7 @@
 """Everything behind the speed tables and the filter's figure, measured in one go on one machine.
 
-    python benchmarks/speed.py results/speed/cpu     # on 2 idle CPU cores: a quarter of an hour
-    python benchmarks/speed.py results/speed/h200    # on a GPU: ten minutes, half of it compiling
+    python benchmarks/speed.py results/speed/cpu     # on 2 idle CPU cores: twenty minutes
+    python benchmarks/speed.py results/speed/h200    # on a GPU
 
 Each part is a script or a command of its own and leaves one JSON file in the folder: what was
 measured, the command, the machine, the commit and how long it took. `--parts` runs some of them.

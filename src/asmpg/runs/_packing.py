@@ -46,7 +46,7 @@ class _Packed(Contents):
 
 
 def can_be_packed(tree: Any, size: int) -> bool:
-    """Whether the device at hand packs `tree`, stacked over seeds, in blocks of `size`, rightly.
+    """Whether the device at hand packs `tree`, stacked over seeds, as it should.
 
     It is tried with one seed, and `zlib` looks at every checksum. Arrays must not be too large.
     """

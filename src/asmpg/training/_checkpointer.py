@@ -61,9 +61,10 @@ class Checkpointer:
 
     def make_folders(self) -> None:
         """Make the folders of all seeds, unless that was done, before there is much to write."""
-        for folder, _ in () if self._folders_made else self._folders:
-            folder.make_seed_folders()
-        self._folders_made = True
+        if not self._folders_made:
+            for folder, _ in self._folders:
+                folder.make_seed_folders()
+            self._folders_made = True
 
     def write_if_due(self) -> None:
         """Write, unless it is too early."""
